@@ -19,12 +19,15 @@ var ErrNobody = errors.New("no listener")
 // refusal of the service. Errors: ErrNobody, ErrTooLarge, ErrRefused, ErrClosed and ErrNotPermitted if the request was not
 // delivered, ErrUnknown if it may have been.
 func (s Services) Ask(ctx context.Context, subject string, header map[string][]string, body []byte) (answer []byte, fault *events.Fault, err error) {
+	ctx, stop := s.bus.denials.guard(ctx, subject)
+	defer stop()
 	reply, err := s.bus.nc.RequestMsgWithContext(ctx, &nats.Msg{Subject: subject, Header: header, Data: body})
+	err = refusalIn(ctx, err)
 	if errors.Is(err, nats.ErrNoResponders) {
 		return nil, nil, fmt.Errorf("ask %s: %w", subject, ErrNobody)
 	}
 	if err != nil {
-		if err = class(err); ctx.Err() != nil || errors.Is(err, ErrUnavailable) {
+		if err = class(err); !errors.Is(err, ErrNotPermitted) && (ctx.Err() != nil || errors.Is(err, ErrUnavailable)) {
 			err = fmt.Errorf("%w: %v", ErrUnknown, err)
 		}
 		return nil, nil, fmt.Errorf("ask %s: %w", subject, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -164,10 +165,14 @@ func TestTamperedBlobIsNotGiven(t *testing.T) {
 	b := server.Bus("test")
 	ref, err := b.Blobs().Put(t.Context(), "j1", random(100))
 	noErr(t, err)
-	theirs, err := sdk(t, server).ObjectStore(t.Context(), "JOBS_BLOBS")
-	noErr(t, err)
-	_, err = theirs.PutBytes(t.Context(), "j1/"+ref.Digest, []byte("other"))
-	noErr(t, err)
+	name := "j1/" + ref.Digest
+	for subject, body := range map[string]string{ // any order: the chunk is found by its subject.
+		"$O.JOBS_BLOBS.C.theirs": "other",
+		"$O.JOBS_BLOBS.M." + base64.URLEncoding.EncodeToString([]byte(name)): `{"name":"` + name + `","bucket":"JOBS_BLOBS","nuid":"theirs","size":5,"chunks":1}`,
+	} {
+		_, err := sdk(t, server).Publish(t.Context(), subject, []byte(body))
+		noErr(t, err)
+	}
 	_, err = b.Blobs().Get(t.Context(), "j1", ref.Digest)
 	wantErr(t, err, bus.ErrNotFound)
 }

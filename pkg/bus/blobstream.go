@@ -56,7 +56,7 @@ func (o Blobs) putFrom(ctx context.Context, job string, r io.ReadSeeker, about m
 	chunks, err := o.sendFrom(ctx, id, r, ref)
 	if err != nil {
 		// No description refers to these chunks. If they cannot be removed now, they are removed with the job.
-		return events.Ref{}, errors.Join(err, o.bus.Streams().Purge(context.WithoutCancel(ctx), o.stream(), o.chunks(id)))
+		return events.Ref{}, errors.Join(err, o.drop(context.WithoutCancel(ctx), id))
 	}
 	return ref, o.describe(ctx, job, ref, blobInfo{NUID: id, Chunks: chunks, Digest: digestOf(sum.Sum(nil)), Metadata: about})
 }

@@ -69,9 +69,17 @@ func moving(nc *nats.Conn, err error) bool {
 // noLeader is the error code of such an answer in JSON; answers with an error are short.
 var noLeader = []byte(`"err_code":` + strconv.Itoa(codeNoCluster))
 
+// guarded is repeat that ends at once when the server refuses the subject of the request, or one that begins with it.
+func guarded[T any](ctx context.Context, nc *nats.Conn, d *denials, subject string, ask func(context.Context) (T, error)) (T, error) {
+	ctx, stop := d.guard(ctx, subject)
+	defer stop()
+	answer, err := repeat(ctx, nc, ask)
+	return answer, refusalIn(ctx, err)
+}
+
 // ask sends a request that is safe to repeat. Errors are those of the SDK, and errNoLeader.
 func (b *Bus) ask(ctx context.Context, subject string, body []byte) (*nats.Msg, error) {
-	return repeat(ctx, b.nc, func(ctx context.Context) (*nats.Msg, error) {
+	return guarded(ctx, b.nc, b.denials, subject, func(ctx context.Context) (*nats.Msg, error) {
 		reply, err := b.nc.RequestWithContext(ctx, subject, body)
 		if err == nil && len(reply.Data) < 1024 && bytes.Contains(reply.Data, noLeader) {
 			err = errNoLeader
@@ -91,49 +99,67 @@ func (undated) Deadline() (time.Time, bool) { return time.Time{}, false }
 // interface, hence the many methods.
 type asking struct {
 	jetstream.JetStream
-	nc *nats.Conn
+	nc      *nats.Conn
+	denials *denials
+}
+
+// once asks a single time, for a request that must not be repeated.
+func (a asking) once(ctx context.Context, request string, ask func(context.Context) error) error {
+	ctx, stop := a.denials.guard(ctx, apiPrefix+request)
+	defer stop()
+	return refusalIn(ctx, ask(undated{ctx}))
 }
 
 // AccountInfo implements jetstream.JetStream.
 func (a asking) AccountInfo(ctx context.Context) (*jetstream.AccountInfo, error) {
-	return repeat(ctx, a.nc, a.JetStream.AccountInfo)
+	return guarded(ctx, a.nc, a.denials, apiPrefix+"INFO", a.JetStream.AccountInfo)
 }
 
 // Stream implements jetstream.JetStream.
 func (a asking) Stream(ctx context.Context, stream string) (jetstream.Stream, error) {
-	return repeat(ctx, a.nc, func(ctx context.Context) (jetstream.Stream, error) { return a.JetStream.Stream(ctx, stream) })
+	return guarded(ctx, a.nc, a.denials, apiPrefix+"STREAM.INFO."+stream, func(ctx context.Context) (jetstream.Stream, error) { return a.JetStream.Stream(ctx, stream) })
 }
 
 // CreateStream implements jetstream.JetStream.
 func (a asking) CreateStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
-	return a.JetStream.CreateStream(undated{ctx}, cfg)
+	var made jetstream.Stream
+	err := a.once(ctx, "STREAM.CREATE."+cfg.Name, func(ctx context.Context) (err error) {
+		made, err = a.JetStream.CreateStream(ctx, cfg)
+		return err
+	})
+	return made, err
 }
 
 // DeleteStream implements jetstream.JetStream.
 func (a asking) DeleteStream(ctx context.Context, stream string) error {
-	return a.JetStream.DeleteStream(undated{ctx}, stream)
+	return a.once(ctx, "STREAM.DELETE."+stream, func(ctx context.Context) error { return a.JetStream.DeleteStream(ctx, stream) })
 }
 
 // Consumer implements jetstream.JetStream.
 func (a asking) Consumer(ctx context.Context, stream, consumer string) (jetstream.Consumer, error) {
-	return repeat(ctx, a.nc, func(ctx context.Context) (jetstream.Consumer, error) {
+	return guarded(ctx, a.nc, a.denials, apiPrefix+"CONSUMER.INFO."+stream+"."+consumer, func(ctx context.Context) (jetstream.Consumer, error) {
 		return a.JetStream.Consumer(ctx, stream, consumer)
 	})
 }
 
 // CreateOrUpdateConsumer implements jetstream.JetStream.
 func (a asking) CreateOrUpdateConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (jetstream.Consumer, error) {
-	return repeat(ctx, a.nc, func(ctx context.Context) (jetstream.Consumer, error) {
+	return guarded(ctx, a.nc, a.denials, apiPrefix+"CONSUMER.CREATE."+stream, func(ctx context.Context) (jetstream.Consumer, error) {
 		return a.JetStream.CreateOrUpdateConsumer(ctx, stream, cfg)
 	})
 }
 
 // UpdateConsumer implements jetstream.JetStream.
 func (a asking) UpdateConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (jetstream.Consumer, error) {
-	return a.JetStream.UpdateConsumer(undated{ctx}, stream, cfg)
+	var made jetstream.Consumer
+	err := a.once(ctx, "CONSUMER.CREATE."+stream, func(ctx context.Context) (err error) {
+		made, err = a.JetStream.UpdateConsumer(ctx, stream, cfg)
+		return err
+	})
+	return made, err
 }
 
 // DeleteConsumer implements jetstream.JetStream.
 func (a asking) DeleteConsumer(ctx context.Context, stream, consumer string) error {
-	return a.JetStream.DeleteConsumer(undated{ctx}, stream, consumer)
+	return a.once(ctx, "CONSUMER.DELETE."+stream+"."+consumer, func(ctx context.Context) error { return a.JetStream.DeleteConsumer(ctx, stream, consumer) })
 }

@@ -27,6 +27,7 @@ type Bus struct {
 	queues   *Queues
 	items    *Items
 	owned    bool
+	denials  *denials
 	status   chan nats.Status
 	watched  chan struct{} // Closed when the goroutine of watch has ended.
 	roamed   chan struct{} // Closed when the goroutine of roam has ended.
@@ -113,7 +114,7 @@ func Use(nc *nats.Conn, prefix string) (*Bus, error) {
 
 func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
 	b := &Bus{
-		nc: nc, names: events.NewNames(o.Prefix), logger: o.Logger, replicas: o.Replicas, owned: owned,
+		nc: nc, names: events.NewNames(o.Prefix), logger: o.Logger, replicas: o.Replicas, owned: owned, denials: o.denials,
 		watched: make(chan struct{}), roamed: make(chan struct{}), closed: make(chan struct{}), reconnected: map[int]func(){},
 	}
 	b.queues = &Queues{bus: b, pulls: remote}
@@ -123,7 +124,7 @@ func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
 	b.log = &Log{bus: b, lifecycle: newLifecycle(b), news: &JobWatcher{bus: b, stream: b.names.Log, filters: []string{b.names.AllEvents()}, token: jobToken}}
 	b.items = newItems(b)
 	js, err := jetstream.New(nc)
-	if b.js = (asking{js, nc}); err == nil {
+	if b.js = (asking{js, nc, o.denials}); err == nil {
 		b.pub, err = newPublisher(nc, o.AckTimeout, o.MaxPending)
 	}
 	if err != nil {
@@ -132,6 +133,7 @@ func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
 		}
 		return nil, fmt.Errorf("connect to the bus: %w", class(err))
 	}
+	o.denials.on("", b.pub.deny)
 	b.status = nc.StatusChanged(nats.RECONNECTING, nats.DISCONNECTED, nats.CONNECTED, nats.CLOSED)
 	b.presence.interrupted()
 	go b.watch()

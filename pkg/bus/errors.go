@@ -102,6 +102,8 @@ func class(err error) error {
 	case errors.As(err, &api):
 		r := refusal{Code: api.Code, ErrCode: int(api.ErrorCode), Description: api.Description}
 		return r.err()
+	case errors.Is(err, ErrNotPermitted):
+		return err
 	case errors.Is(err, context.Canceled):
 		return context.Canceled
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrPermissionViolation),

@@ -142,13 +142,17 @@ func (k KV) valid(key string) error {
 
 // Put writes a key unconditionally. A ttl of 0 keeps it for ever; any other ttl is at least a second.
 func (k KV) Put(ctx context.Context, key string, value []byte, ttl time.Duration) (revision uint64, err error) {
-	return k.write(key, value, ttl, Expect{}).Wait(ctx)
+	return k.orSubmit(ctx, key, keeping{Op: keepPut, Value: value, TTL: ttl}, func() (uint64, error) {
+		return k.write(key, value, ttl, Expect{}).Wait(ctx)
+	})
 }
 
 // Update writes a key if it still has this revision; 0 means that it was never written, or that its deletion marker has
 // expired. Errors: ErrConflict, and those of Publish.
 func (k KV) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	return k.UpdateAsync(key, value, revision).Wait(ctx)
+	return k.orSubmit(ctx, key, keeping{Op: keepPut, Value: value, Last: &revision}, func() (uint64, error) {
+		return k.UpdateAsync(key, value, revision).Wait(ctx)
+	})
 }
 
 // UpdateFor is Update of a key that expires after ttl, at least a second.
@@ -192,9 +196,11 @@ func (k KV) remove(ctx context.Context, key string, e Expect) error {
 	if err := k.valid(key); err != nil {
 		return err
 	}
-	_, err := k.bus.Publish(ctx, events.Message{Subject: k.subject(key), Header: map[string][]string{
-		headerOperation: {"PURGE"}, headerRollup: {"sub"}, headerTTL: {k.markerTTL().String()},
-	}}, e)
+	_, err := k.orSubmit(ctx, key, keeping{Op: keepDelete, Last: e.Last}, func() (uint64, error) {
+		return k.bus.Publish(ctx, events.Message{Subject: k.subject(key), Header: map[string][]string{
+			headerOperation: {"PURGE"}, headerRollup: {"sub"}, headerTTL: {k.markerTTL().String()},
+		}}, e)
+	})
 	return err
 }
 

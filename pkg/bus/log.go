@@ -170,6 +170,9 @@ func (l *Log) follow(ctx context.Context, stream string, filters []string, o Fol
 		return consumer.CachedInfo().Name, nil
 	}
 	name, err := remake(ctx, 0)
+	if errors.Is(err, ErrNotPermitted) && !o.OriginalSpeed {
+		return l.poll(ctx, stream, filters, o)
+	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("follow %s: %w", strings.Join(filters, ", "), err)
 	}

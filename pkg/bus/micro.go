@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -82,6 +83,10 @@ func (s Services) respond(ctx context.Context, r micro.Request, endpoint Endpoin
 	if reply.Subject == "" {
 		return // No caller waits for an answer.
 	}
+	if !s.bus.mayAnswer(reply.Subject) {
+		s.bus.logger.Warn("refused to answer on a subject of our own", "subject", r.Subject(), "reply", reply.Subject)
+		return
+	}
 	switch {
 	case fault == nil && int64(len(body)) > s.bus.nc.MaxPayload():
 		fault = &events.Fault{
@@ -100,6 +105,12 @@ func (s Services) respond(ctx context.Context, r micro.Request, endpoint Endpoin
 	if err := s.bus.nc.PublishMsg(reply); err != nil {
 		s.bus.logger.Warn("cannot answer request", "subject", r.Subject(), "error", err)
 	}
+}
+
+// mayAnswer reports whether a subject is one for answers: a caller must not have a service write into a stream or to the
+// server.
+func (b *Bus) mayAnswer(reply string) bool {
+	return !strings.HasPrefix(reply, "$") && !strings.HasPrefix(reply, b.names.Prefix()+".")
 }
 
 func (s Services) guarded(ctx context.Context, r micro.Request, endpoint Endpoint) (body []byte, fault *events.Fault) {
@@ -160,9 +171,11 @@ func (s Services) Request(ctx context.Context, subject string, body []byte) (ans
 	if zone := ZoneOf(ctx); zone != "" {
 		m.Header = nats.Header{events.HeaderZone: {zone}}
 	}
+	ctx, stop := s.bus.denials.guard(ctx, subject)
+	defer stop()
 	reply, err := s.bus.nc.RequestMsgWithContext(ctx, m)
-	if err != nil {
-		if ctx.Err() != nil {
+	if err = refusalIn(ctx, err); err != nil {
+		if ctx.Err() != nil && !errors.Is(err, ErrNotPermitted) {
 			return nil, nil, fmt.Errorf("request %s: %w: %w", subject, ErrUnavailable, ctx.Err())
 		}
 		return nil, nil, fmt.Errorf("request %s: %w", subject, class(err))

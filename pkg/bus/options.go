@@ -38,6 +38,8 @@ type Options struct {
 	AckTimeout time.Duration
 	// MaxPending limits the publishes that await their acknowledgement; 0 means 8192.
 	MaxPending int
+
+	denials *denials // Of this connection; set by fill.
 }
 
 const (
@@ -52,6 +54,7 @@ const (
 )
 
 func (o *Options) fill() error {
+	o.denials = newDenials()
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -90,6 +93,9 @@ func (o *Options) nats() ([]nats.Option, error) {
 		// Buffer nothing while disconnected: a publish then fails at once, and certainly nothing was stored.
 		nats.ReconnectBufSize(-1), nats.FlusherTimeout(writeTimeout),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
+			if o.denials.heard(err) {
+				return // They are told by name.
+			}
 			subject := ""
 			if sub != nil {
 				subject = sub.Subject

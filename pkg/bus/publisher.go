@@ -201,6 +201,17 @@ func (p *publisher) end(id uint64, w *waiting, seq uint64, err error) {
 	p.room.Signal()
 }
 
+// deny ends the pending publishes on a subject that the server refuses.
+func (p *publisher) deny(subject string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id, w := range p.pending {
+		if w.subject == subject {
+			p.end(id, w, 0, err)
+		}
+	}
+}
+
 // fail ends every pending publish with err.
 func (p *publisher) fail(err error) {
 	p.mu.Lock()

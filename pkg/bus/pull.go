@@ -15,6 +15,9 @@ import (
 // pull requests more messages once half of the buffer is free; on demand, once less than half of what Next wants is
 // requested.
 func (s *Subscription) pull() {
+	if s.pulls == "" {
+		return // It polls.
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	room := s.buffer

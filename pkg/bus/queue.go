@@ -187,7 +187,11 @@ func (q *Queues) ensurePool(ctx context.Context, pool string, c ConsumerSpec) er
 	if !events.ValidToken(pool) {
 		return fmt.Errorf("ensure pool %.80q: %w: want 1 to %d of the characters A-Z a-z 0-9 _ -", pool, ErrRefused, events.MaxID)
 	}
-	return q.EnsureConsumer(ctx, c)
+	err := q.EnsureConsumer(ctx, c)
+	if errors.Is(err, ErrNotPermitted) {
+		return q.submitPool(ctx, pool, c)
+	}
+	return err
 }
 
 // Consume starts reading an existing consumer. Errors: ErrNotFound, ErrNotPermitted, ErrUnavailable.

@@ -191,6 +191,8 @@ func (b *Bus) each(ctx context.Context, stream, filter string, from, to uint64, 
 func (b *Bus) batch(ctx context.Context, stream, filter string, from, to uint64, f func(Stored) bool) (next uint64, more bool, err error) {
 	late, cancel := context.WithTimeout(ctx, readTimeout) // After that, the read is repeated from the last position.
 	defer cancel()
+	late, stop := b.denials.guard(late, apiPrefix+"DIRECT.GET."+stream)
+	defer stop()
 	body, err := json.Marshal(query{Seq: from, NextFor: filter, Batch: readBatch, MaxBytes: readBytes})
 	if err != nil {
 		return 0, false, err
@@ -210,7 +212,7 @@ func (b *Bus) batch(ctx context.Context, stream, filter string, from, to uint64,
 		select {
 		case m = <-answers:
 		case <-late.Done():
-			return next, true, class(ctx.Err())
+			return next, true, class(refusalIn(late, ctx.Err()))
 		}
 		s, ok := storedOf(m)
 		if !ok && unreadable(m) {

@@ -193,6 +193,7 @@ type setting struct {
 }
 
 func settings(have, want *jetstream.StreamConfig) []setting {
+	blobs := strings.HasPrefix(want.Name, "OBJ_") // Earlier releases created it so that a header could remove everything.
 	list := []setting{
 		{"subjects", sorted(have.Subjects), sorted(want.Subjects)},
 		{"sources", sourcesOf(have), sourcesOf(want)},
@@ -203,7 +204,7 @@ func settings(have, want *jetstream.StreamConfig) []setting {
 		{"sealed", have.Sealed, want.Sealed},
 		{"deny_delete", have.DenyDelete, want.DenyDelete},
 		{"deny_purge", have.DenyPurge, want.DenyPurge},
-		{"allow_rollup_hdrs", have.AllowRollup, want.AllowRollup},
+		{"allow_rollup_hdrs", have.AllowRollup && !blobs, want.AllowRollup},
 		{"allow_direct", have.AllowDirect, want.AllowDirect},
 		{"allow_msg_ttl", have.AllowMsgTTL, want.AllowMsgTTL},
 		{"allow_msg_schedules", have.AllowMsgSchedules, want.AllowMsgSchedules},

@@ -37,7 +37,7 @@ type Subscription struct {
 	source
 	bus     *Bus
 	name    string
-	pulls   string // The subject of pull requests, without the consumer.
+	pulls   string // The subject of pull requests, without the consumer; "" if it polls.
 	inbox   *nats.Subscription
 	queue   chan Delivery
 	ended   chan struct{} // Closed once, by end.
@@ -198,7 +198,9 @@ func (s *Subscription) Stop() {
 	s.mu.Lock()
 	s.draining = false
 	s.mu.Unlock()
-	_ = s.inbox.Unsubscribe() // The connection may be closed already.
+	if s.inbox != nil {
+		_ = s.inbox.Unsubscribe() // The connection may be closed already.
+	}
 	s.discard()
 }
 
@@ -219,6 +221,9 @@ const crossBound = time.Second
 
 // cross waits until no message can arrive any more.
 func (s *Subscription) cross() {
+	if s.inbox == nil {
+		return // It polls: nothing is on its way.
+	}
 	closed := make(chan struct{})
 	s.inbox.SetClosedHandler(func(string) { close(closed) })
 	if s.inbox.Drain() != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
 // Tell publishes a control event of a job and returns its sequence. Whether the event is legal is decided when the log is
@@ -39,6 +40,9 @@ func (c *Client) Tell(ctx context.Context, job string, kind events.Kind, data an
 	seq, err := c.bus.Publish(ctx, m, bus.Expect{})
 	if errors.Is(err, bus.ErrUnknown) && ctx.Err() == nil {
 		seq, err = c.bus.Publish(ctx, m, bus.Expect{})
+	}
+	if errors.Is(err, bus.ErrNotPermitted) {
+		return c.Logs().tellByVerb(ctx, job, kind, data)
 	}
 	return seq, err
 }
@@ -269,6 +273,9 @@ func (c *Client) closeInput(ctx context.Context, job, request string, closed *ev
 		})
 	}
 	_, err = c.bus.Publish(ctx, m, bus.ExpectNone())
+	if errors.Is(err, bus.ErrNotPermitted) {
+		return c.Logs().answerByVerb(ctx, job, request, closed)
+	}
 	if !errors.Is(err, bus.ErrConflict) {
 		return err
 	}
@@ -336,5 +343,9 @@ func (c *Client) Delete(ctx context.Context, job string) error {
 			return conflict(job, "not at its end")
 		}
 	}
-	return c.bus.Retention().PurgeJob(ctx, job)
+	err := c.bus.Retention().PurgeJob(ctx, job)
+	if errors.Is(err, bus.ErrNotPermitted) {
+		return c.ask(ctx, "delete", verb.Ref{ID: job}, nil)
+	}
+	return err
 }

@@ -50,6 +50,12 @@ func (n Names) AllAside() string { return n.prefix + ".dlq.>" }
 // API is the request-reply subject of a verb, such as "submit".
 func (n Names) API(verb string) string { return n.prefix + ".api." + verb }
 
+// Card is where a runner of a pool asks for the card of its expert to be written.
+func (n Names) Card(pool, expert string) string { return n.prefix + ".card." + pool + "." + expert }
+
+// Keep is where a program outside the engine asks for a key of a bucket to be written.
+func (n Names) Keep(bucket, key string) string { return n.prefix + ".keep." + bucket + "." + key }
+
 // JobEvents matches every event of a job in the log.
 func (n Names) JobEvents(job string) string { return n.job(job) + ">" }
 

@@ -31,7 +31,7 @@ type NATS struct {
 	Cert string
 	// Key is the path of the private key of Cert.
 	Key string
-	// InboxPrefix is the first part of reply subjects; empty means the client's default. Only a context sets it.
+	// InboxPrefix is the first part of reply subjects; empty means the client's default.
 	InboxPrefix string
 	// Context is the name of a context of the nats command that fills missing values.
 	Context string
@@ -58,6 +58,9 @@ func (n *NATS) declare(f *Flags) {
 	f.String(&n.CA, Flag{Name: "nats-ca", Env: "NATS_CA", Usage: "Path of the certificates to trust."})
 	f.String(&n.Cert, Flag{Name: "nats-cert", Env: "NATS_CERT", Usage: "Path of the client's certificate."})
 	f.String(&n.Key, Flag{Name: "nats-key", Env: "NATS_KEY", Usage: "Path of the certificate's private key."})
+	f.String(&n.InboxPrefix, Flag{
+		Name: "nats-inbox", Env: "NATS_INBOX_PREFIX", Usage: "First part of the subjects of replies, where permissions ask for one.",
+	})
 	f.String(&n.Context, Flag{
 		Name: "nats-context", Env: "NATS_CONTEXT", Usage: "Context of the nats command that fills what is not given.",
 	})

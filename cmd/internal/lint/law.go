@@ -66,6 +66,7 @@ var law = []room{
 	{dir: "pkg/joblog", may: []string{"pkg/events", "pkg/graph", "pkg/run"}, std: true},
 	{dir: "pkg/redact", std: true},
 	{dir: "pkg/verb", may: []string{"pkg/events"}, std: true},
+	{dir: "pkg/access", may: []string{"pkg/events", "pkg/verb"}, std: true},
 	{dir: "pkg/drawing", may: []string{"pkg/events"}, sdk: []string{"github.com/rivo/uniseg"}},
 	{dir: "pkg/canvas", may: []string{"pkg/events", "pkg/verb", "pkg/graph", "pkg/run", "pkg/joblog", "pkg/drawing"}},
 	{dir: "pkg/schema", sdk: []string{"github.com/santhosh-tekuri/jsonschema/", "golang.org/x/text/"}},

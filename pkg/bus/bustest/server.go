@@ -35,6 +35,8 @@ type Settings struct {
 	MaxConsumers int
 	// User and Password are the required credentials, if set.
 	User, Password string
+	// Config is a configuration file with accounts, instead of the credentials.
+	Config string
 }
 
 // Server is a NATS server that runs as long as its test.
@@ -107,6 +109,13 @@ func (b *Server) Start() {
 		SyncAlways: b.settings.SyncAlways, MaxPayload: b.settings.MaxPayload,
 		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: b.settings.MaxConsumers},
 		Username:        b.settings.User, Password: b.settings.Password,
+	}
+	if b.settings.Config != "" {
+		file, err := server.ProcessConfigFile(b.settings.Config)
+		if err != nil {
+			b.t.Fatalf("read configuration: %v", err)
+		}
+		opts.Accounts, opts.Nkeys, opts.Users = file.Accounts, file.Nkeys, file.Users
 	}
 	if opts.JetStreamMaxStore == 0 {
 		opts.JetStreamMaxStore = 64 << 30

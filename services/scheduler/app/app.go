@@ -240,6 +240,11 @@ func (r *scheduler) api() host.Member {
 			return err
 		}
 		defer stop()
+		done, err := r.bus.Services().Keep()
+		if err != nil {
+			return err
+		}
+		defer done()
 		ready()
 		r.process.Ready()
 		<-ctx.Done()

@@ -92,7 +92,7 @@ func examples() map[string]string {
 		"inputs cancel":             "jobgraph inputs cancel last review~1",
 		"export":                    "jobgraph export last -o job.jsonl.gz",
 		"import":                    "jobgraph import job.jsonl.gz",
-		"init":                      "jobgraph init --replicas 3",
+		"init":                      "jobgraph init --replicas 3\njobgraph init --secure ~/bus --host bus.example.org --runner gpu=gpu --client anna=submitter,approver\njobgraph init --secure ~/bus --rotate anna",
 		"doctor":                    "jobgraph doctor --monitor http://127.0.0.1:8222",
 		"fsck":                      "jobgraph fsck\njobgraph fsck --store ~/.local/share/jobgraph/store",
 		"model check":               "jobgraph model check --model fake\njobgraph model check --model gpt-5-mini -o json",

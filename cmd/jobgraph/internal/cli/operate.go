@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -15,9 +16,16 @@ import (
 
 func (g operations) initCommand() *cobra.Command {
 	var replicas int
+	var f secureFlags
 	c := &cobra.Command{
-		Use: "init", Short: "Create the streams and buckets, or check those that are there", Args: cobra.NoArgs,
+		Use: "init", Short: "Create the streams and buckets, or check those that are there; with --secure, make keys and permissions", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if f.dir != "" {
+				return g.secure(&f)
+			}
+			if f.given() {
+				return usageError{errors.New("--listen, --store, --host, --tenant, --runner, --client, --viewer, --rotate and --remove need --secure DIR")}
+			}
 			if replicas < 1 || replicas > 5 {
 				return usageError{fmt.Errorf("--replicas %d: use 1 to 5", replicas)}
 			}
@@ -48,6 +56,7 @@ func (g operations) initCommand() *cobra.Command {
 			return g.app.printf("%d streams and buckets are there under prefix %s\n", len(names), c.Names().Prefix())
 		},
 	}
+	f.declare(c.Flags())
 	c.Flags().IntVar(&replicas, "replicas", 1, "copies of each stream that is created; 3 in a cluster")
 	return c
 }

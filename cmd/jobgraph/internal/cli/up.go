@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/embed"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/secure"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/stack"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	gateway "github.com/jobgraph/jobgraph/services/gateway/app"
@@ -21,6 +22,8 @@ type upFlags struct {
 	experts                 []string
 	folder                  folderFlags
 	ephemeral               bool
+	secure                  string
+	listens                 bool // --nats was given.
 }
 
 func (g runs) upCommand() *cobra.Command {
@@ -33,7 +36,8 @@ func (g runs) upCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
+			f.listens = c.Flags().Changed("nats")
 			f.experts = append(f.experts, args...)
 			return g.up(&f)
 		},
@@ -45,6 +49,7 @@ func (g runs) upCommand() *cobra.Command {
 	c.Flags().StringArrayVar(&f.experts, "experts", nil, "expert cards, or folders of them; repeatable")
 	c.Flags().StringVar(&f.sync, "sync", "", "always makes each write durable before it is acknowledged, default leaves it to the system (default: always, for a kept store)")
 	c.Flags().StringVar(&f.model, "model", "", "the model that plans (OPENAI_MODEL); fake is a scripted one that costs nothing")
+	c.Flags().StringVar(&f.secure, "secure", "", "folder made by `init --secure`: everyone needs a key and has a role")
 	c.Flags().BoolVar(&f.ephemeral, "ephemeral", false, "forget everything at the end")
 	return c
 }
@@ -62,7 +67,7 @@ func (g runs) up(f *upFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := g.announce(k, s.Token); err != nil {
+	if err := g.announce(k, s.Token, s.Secure); err != nil {
 		return errors.Join(err, k.Stop())
 	}
 	select {
@@ -122,6 +127,19 @@ func (g runs) stackSettings(f *upFlags) (stack.Settings, error) {
 	all := stack.Settings{
 		Host: settings, HTTPElse: otherwise, Env: g.app.sys.Env, Sandbox: g.app.sys.Sandbox, Embed: e, Experts: f.experts, Model: f.model, Log: host.NewLogger(g.app.sys.Stderr, settings.LogFormat, settings.LogLevel),
 	}
+	if f.secure != "" {
+		l, err := secure.Open(f.secure)
+		if err != nil {
+			return all, err
+		}
+		all.Secure, all.Embed.Config = l, l.Config()
+		if !f.listens {
+			all.Embed.Listen = l.Listen
+		}
+		if f.store == "" && !f.ephemeral {
+			all.Embed.Store = l.StoreFolder()
+		}
+	}
 	return all, g.addFolder(&all, &f.folder, false)
 }
 
@@ -144,7 +162,7 @@ type whereabouts struct {
 }
 
 // announce prints the addresses and folders, and what to try next.
-func (g runs) announce(k *stack.Stack, token string) error {
+func (g runs) announce(k *stack.Stack, token string, secured *secure.Layout) error {
 	dir, temporary := k.Server().Store()
 	w := whereabouts{NATS: k.Server().URL(), HTTP: k.HTTP(), Store: dir}
 	if w.HTTP != "" {
@@ -164,7 +182,9 @@ func (g runs) announce(k *stack.Stack, token string) error {
 	if w.HTTP != "" {
 		text += fmt.Sprintf("  http   %s  (/api/v1  /readyz  /metrics  /version)\n", w.Open)
 	}
-	if w.NATS != "" {
+	if w.NATS != "" && secured != nil {
+		text += fmt.Sprintf("try\n  set -a; . %s\n  jobgraph list\n", secured.Env(secure.DefaultTenant, "client"))
+	} else if w.NATS != "" {
 		server := ""
 		if w.NATS != host.DefaultURL {
 			server = " -s " + w.NATS

@@ -24,6 +24,8 @@ type Settings struct {
 	// SyncAlways makes every write durable before it is acknowledged; without it a power failure may lose up to two
 	// minutes.
 	SyncAlways bool
+	// Config is a configuration file with accounts and TLS; empty for a server that lets everyone in.
+	Config string
 }
 
 // startBound limits the start of a server; recovering a large store takes time.
@@ -34,6 +36,7 @@ type Server struct {
 	nats  *server.Server
 	store string
 	lock  *os.File
+	tls   bool
 	// temp is true while the folder is removed at the end. Keep may be called beside those who ask.
 	temp atomic.Bool
 }
@@ -52,6 +55,11 @@ func Start(s Settings) (*Server, error) {
 		ServerName: "jobgraph", DontListen: true, NoLog: true, NoSigs: true, JetStream: true, StoreDir: e.store,
 		SyncAlways: s.SyncAlways, JetStreamMaxMemory: 256 << 20, JetStreamMaxStore: 1 << 50,
 	}
+	if s.Config != "" {
+		if err := protect(opts, s.Config); err != nil {
+			return nil, errors.Join(err, e.release())
+		}
+	}
 	if s.Listen != "" {
 		if err := listen(opts, s.Listen); err != nil {
 			return nil, errors.Join(err, e.release())
@@ -61,7 +69,7 @@ func Start(s Settings) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make embedded server: %w", err), e.release())
 	}
-	e.nats = nats
+	e.nats, e.tls = nats, opts.TLSConfig != nil
 	nats.Start()
 	if !nats.ReadyForConnections(startBound) {
 		return nil, errors.Join(fmt.Errorf("the embedded server did not start within %s", startBound), e.Stop())
@@ -70,6 +78,19 @@ func Start(s Settings) (*Server, error) {
 		return nil, errors.Join(fmt.Errorf("the embedded server has no JetStream: is %s writable?", e.store), e.Stop())
 	}
 	return e, nil
+}
+
+// protect takes accounts and TLS from a configuration file.
+func protect(opts *server.Options, path string) error {
+	file, err := server.ProcessConfigFile(path)
+	if err != nil {
+		return events.Faults{{
+			Code: events.CodeInvalid, Field: "secure", Message: "the server cannot use " + path, Cause: err.Error(), Hint: "make it again with `jobgraph init --secure`",
+		}}
+	}
+	opts.Accounts, opts.Nkeys, opts.Users, opts.SystemAccount = file.Accounts, file.Nkeys, file.Users, file.SystemAccount
+	opts.TLS, opts.TLSConfig, opts.TLSTimeout = file.TLS, file.TLSConfig, file.TLSTimeout
+	return nil
 }
 
 // listen sets the server's address. A named port is bound briefly to check that it is free, since the server itself would
@@ -131,6 +152,9 @@ func (e *Server) URL() string {
 	addr, ok := e.nats.Addr().(*net.TCPAddr)
 	if !ok {
 		return ""
+	}
+	if e.tls {
+		return "tls://" + addr.String()
 	}
 	return "nats://" + addr.String()
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/embed"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/secure"
+	"github.com/jobgraph/jobgraph/pkg/access"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
@@ -38,6 +40,8 @@ type Settings struct {
 	PlanOnly bool
 	// Cards are additional experts to plan for, with PlanOnly.
 	Cards []events.Card
+	// Secure are the keys of the services, for a server with accounts; nil for one that lets everyone in.
+	Secure *secure.Layout
 	// Sandbox is the sandbox helper in the embedding program.
 	Sandbox runner.Sandbox
 	// Log is the log of the services.
@@ -135,8 +139,16 @@ func (k *Stack) connect(ctx context.Context, name string) (*bus.Bus, error) {
 	return b, err
 }
 
+// identities are the identities of the services, by the names of their connections.
+var identities = map[string]string{"jobgraph": "admin", "scheduler": "scheduler", "planner": "planner", "gateway": "gateway", "expert-runner": "runner"}
+
 func (k *Stack) options(name string) bus.Options {
-	return bus.Options{InProcess: k.server, Name: name, Prefix: k.settings.Host.Prefix, Logger: k.process.Log}
+	o := bus.Options{InProcess: k.server, Name: name, Prefix: k.settings.Host.Prefix, Logger: k.process.Log}
+	if l := k.settings.Secure; l != nil {
+		who := identities[name]
+		o.NKey, o.InboxPrefix = l.Seed(secure.DefaultTenant, who), (&access.Identity{Name: who}).Inbox()
+	}
+	return o
 }
 
 // listen serves health and metrics, unless HTTP is off.

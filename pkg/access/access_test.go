@@ -1,0 +1,163 @@
+package access_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+
+	"github.com/jobgraph/jobgraph/pkg/access"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/verb"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// cast is one identity of each role, and some that differ in what a role leaves open.
+func cast() []access.Identity {
+	return []access.Identity{
+		{Name: "admin", Role: access.Admin},
+		{Name: "scheduler", Role: access.Scheduler},
+		{Name: "planner", Role: access.Planner},
+		{Name: "gateway", Role: access.Gateway},
+		{Name: "runner-a", Role: access.Runner, Pools: []string{"a"}},
+		{Name: "runner-bc", Role: access.Runner, Pools: []string{"b", "c"}},
+		{Name: "client", Role: access.Client},
+		{Name: "anna", Role: access.Client, User: "anna", Rights: []verb.Role{verb.Operator, verb.Approver}},
+		{Name: "viewer", Role: access.Viewer},
+	}
+}
+
+// stage is a server with the accounts of tenants.
+type stage struct {
+	t       testing.TB
+	server  *bustest.Server
+	tenants []access.Tenant
+	seeds   map[string]string // By tenant and name.
+}
+
+// keyed gives the identities of tenants keys, and returns the seeds.
+func keyed(t testing.TB, tenants []access.Tenant) map[string]string {
+	t.Helper()
+	seeds := map[string]string{}
+	for i := range tenants {
+		for j := range tenants[i].Identities {
+			pair, err := nkeys.CreateUser()
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := &tenants[i].Identities[j]
+			seed, err := pair.Seed()
+			if err == nil {
+				id.Key, err = pair.PublicKey()
+			}
+			if err == nil {
+				err = id.Check()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			seeds[tenants[i].Name+"/"+id.Name] = string(seed)
+		}
+	}
+	return seeds
+}
+
+// play starts a server with tenants, whose streams exist.
+func play(t testing.TB, tenants ...access.Tenant) *stage {
+	t.Helper()
+	s := &stage{t: t, tenants: tenants, seeds: keyed(t, tenants)}
+	file := filepath.Join(t.TempDir(), "accounts.conf")
+	if err := os.WriteFile(file, []byte(access.Config(tenants)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.server = bustest.Start(t, bustest.Settings{Config: file})
+	for i := range tenants {
+		admin := s.bus(&tenants[i], "admin")
+		if err := admin.Streams().Init(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range tenants[i].Identities {
+			for _, pool := range id.Pools {
+				if err := admin.Queues().EnsurePool(t.Context(), pool); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	return s
+}
+
+// bus connects as an identity.
+func (s *stage) bus(of *access.Tenant, name string) *bus.Bus {
+	s.t.Helper()
+	o := s.server.Options(name)
+	o.NKey, o.Prefix = s.seeds[of.Name+"/"+name], of.Prefix
+	b, err := bus.Connect(s.t.Context(), o)
+	if err != nil {
+		s.t.Fatalf("connect as %s: %v", name, err)
+	}
+	s.t.Cleanup(b.Close)
+	return b
+}
+
+// raw connects as an identity without the rules of our client.
+func (s *stage) raw(of *access.Tenant, name string) *nats.Conn {
+	s.t.Helper()
+	pair, err := nkeys.FromSeed([]byte(s.seeds[of.Name+"/"+name]))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	public, err := pair.PublicKey()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	nc, err := nats.Connect("", nats.InProcessServer(s.server), nats.Nkey(public, pair.Sign), nats.CustomInboxPrefix("_INBOX_"+name), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	if err != nil {
+		s.t.Fatalf("connect as %s: %v", name, err)
+	}
+	s.t.Cleanup(nc.Close)
+	return nc
+}
+
+func TestThePermissionsAreThoseThatWereReviewed(t *testing.T) {
+	tenant := access.Tenant{Name: "jobgraph", Identities: cast()}
+	for i := range tenant.Identities {
+		tenant.Identities[i].Key = "U" + strings.ToUpper(tenant.Identities[i].Name)
+	}
+	const file = "testdata/accounts.conf"
+	got := access.Config([]access.Tenant{tenant})
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("permissions have changed; after a review, run this test with -update:\n%s", diff)
+	}
+}
+
+func TestWhatIsNoIdentityIsRefused(t *testing.T) {
+	for want, id := range map[string]access.Identity{
+		"is no name":    {Name: "a b", Role: access.Client},
+		"unknown role":  {Name: "a", Role: "root"},
+		"has no pool":   {Name: "a", Role: access.Runner},
+		"is no pool":    {Name: "a", Role: access.Runner, Pools: []string{"a.>"}},
+		"unknown right": {Name: "a", Role: access.Client, Rights: []verb.Role{"root"}},
+		"public nkey":   {Name: "a", Role: access.Client, Key: "SUAA"},
+	} {
+		if err := id.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", id, err, want)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package access_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/access"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+func say(t *testing.T, b *bus.Bus, subject, body string) uint64 {
+	t.Helper()
+	seq, err := b.Publish(t.Context(), events.Message{Subject: subject, Body: []byte(body)}, bus.Expect{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seq
+}
+
+func TestSomeoneOutsideFollowsStreamsWithoutAConsumer(t *testing.T) {
+	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
+	tenant := &s.tenants[0]
+	admin, viewer := s.bus(tenant, "admin"), s.bus(tenant, "viewer")
+	n := admin.Names()
+	say(t, admin, n.Event("j1", events.KindJobFinished), "first")
+	say(t, admin, n.Event("j2", events.KindJobFinished), "other")
+	sub, err := viewer.Log().Follow(t.Context(), n.JobEvents("j1"), bus.FollowOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Stop()
+	for _, want := range []string{"first", "second", "third"} {
+		if want != "first" {
+			say(t, admin, n.Event("j1", events.KindJobFinished), want)
+		}
+		list, err := sub.Next(t.Context(), 1)
+		if err != nil || string(list[0].Message().Body) != want {
+			t.Fatalf("%v %v, want %s", list, err, want)
+		}
+	}
+	news, err := viewer.Log().Lifecycle().Listen(t.Context(), "j2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer news.Stop()
+	last := say(t, admin, n.Event("j2", events.KindJobFailed), "end")
+	if seq, err := news.Next(t.Context()); err != nil || seq != last {
+		t.Errorf("the end of a job is told as %d (%v), want %d", seq, err, last)
+	}
+	if _, err := admin.Experts().Put(t.Context(), "x", []byte(`{"id":"x"}`), 0); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := viewer.Experts().List(t.Context()); err != nil || len(list) != 1 || list[0].Key != "x" {
+		t.Errorf("the cards are %v (%v)", list, err)
+	}
+	consumers, err := admin.Streams().Info(t.Context(), n.Log)
+	if err != nil || consumers.Consumers != 2 { // Of schedulers, and of schedules.
+		t.Errorf("the log has %d consumers (%v)", consumers.Consumers, err)
+	}
+	sub.Stop()
+	if _, err := sub.Next(t.Context(), 1); !errors.Is(err, bus.ErrClosed) {
+		t.Errorf("after its end: %v", err)
+	}
+}
+
+func card(t *testing.T, id, pool string) []byte {
+	t.Helper()
+	text, err := json.Marshal(events.Card{ID: id, Name: id, Kind: "command", Pool: pool})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestASchedulerWritesForRunnersWhatIsTheirs(t *testing.T) {
+	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
+	tenant := &s.tenants[0]
+	keeper := s.bus(tenant, "scheduler")
+	a, bc := s.bus(tenant, "runner-a"), s.bus(tenant, "runner-bc")
+	if _, err := a.Experts().Put(t.Context(), "early", card(t, "early", "a"), 0); !errors.Is(err, bus.ErrUnavailable) {
+		t.Errorf("without a scheduler: %v", err)
+	}
+	stop, err := keeper.Services().Keep()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	if err := keeper.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	put := func(b *bus.Bus, key string, value []byte) error {
+		_, err := b.Experts().Put(t.Context(), key, value, 0)
+		return err
+	}
+	for _, c := range []struct {
+		name string
+		do   func() error
+		want error
+	}{
+		{"a card of the own pool", func() error { return put(a, "x", card(t, "x", "a")) }, nil},
+		{"a card of another pool", func() error { return put(a, "y", card(t, "y", "b")) }, bus.ErrNotPermitted},
+		{"a card under another id", func() error { return put(a, "y", card(t, "z", "a")) }, bus.ErrRefused},
+		{"the expert of another pool", func() error { return put(bc, "x", card(t, "x", "b")) }, bus.ErrNotPermitted},
+		{"the end of another pool's card", func() error { return bc.Experts().Delete(t.Context(), "x") }, bus.ErrNotPermitted},
+		{"the end of the own card", func() error { return a.Experts().Delete(t.Context(), "x") }, nil},
+		{"the end of no card", func() error { return a.Experts().Delete(t.Context(), "nothing") }, nil},
+		{"memory", func() error { _, err := a.Memory().Put(t.Context(), "u.x", []byte(`1`), 0); return err }, nil},
+		{"memory that another has written", func() error { _, err := a.Memory().Update(t.Context(), "u.x", []byte(`2`), 0); return err }, bus.ErrConflict},
+		{"a context", func() error { return a.SetRemoteContext(t.Context(), "s", "x", "c") }, nil},
+		{"a session", func() error { _, err := a.Sessions().Put(t.Context(), "s", []byte(`{}`), 0); return err }, bus.ErrNotPermitted},
+		{"a state", func() error { _, err := a.State().Put(t.Context(), "j", []byte(`{}`), 0); return err }, bus.ErrNotPermitted},
+		{"the consumer of a pool", func() error { return bc.Queues().EnsurePool(t.Context(), "b~batch") }, nil},
+		{"the consumer of another pool", func() error { return bc.Queues().BoundPool(t.Context(), "a", 1, true) }, bus.ErrNotPermitted},
+		{"a limit of its pool", func() error { return bc.Queues().BoundPool(t.Context(), "c", 3, true) }, nil},
+	} {
+		if err := c.do(); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+	}
+	if c, err := keeper.Queues().Info(t.Context(), keeper.Names().Work, "pool-c"); err != nil || !c.Bounded {
+		t.Errorf("pool c is not bounded: %+v, %v", c, err)
+	}
+}
+
+// TestTheServerAnswersNowhereElse has everyone outside name subjects of streams for the answers to what they may ask.
+func TestTheServerAnswersNowhereElse(t *testing.T) {
+	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
+	tenant := &s.tenants[0]
+	admin := s.bus(tenant, "admin")
+	n := admin.Names()
+	say(t, admin, n.RunEvent("mine", events.KindSubJobReported, "a", 1), `{"outcome":"SUCCESS"}`)
+	tap := s.raw(tenant, "admin")
+	heard, err := tap.SubscribeSync(n.Prefix() + ".event.>")
+	if err != nil || refused(t, tap) {
+		t.Fatal(err)
+	}
+	asked := 0
+	for i := range tenant.Identities {
+		id := &tenant.Identities[i]
+		if id.Role.Inside() {
+			continue
+		}
+		nc := s.raw(tenant, id.Name)
+		for _, subject := range id.Permissions(n).Publish {
+			if !strings.HasPrefix(subject, "$JS.API.") && !strings.HasPrefix(subject, "$SRV.") {
+				continue
+			}
+			for _, reply := range []string{n.RunEvent("theirs", events.KindSubJobReported, "a", 1), n.Event("theirs", events.KindJobFinished), n.Control("theirs")} {
+				asked++
+				if err := nc.PublishRequest(sample(subject)[0], reply, []byte(`{"seq":1,"batch":1}`)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if refused(t, nc) {
+			t.Fatal(id.Name, nc.LastError())
+		}
+		if _, err := nc.Request("$JS.API.STREAM.INFO."+n.Log, nil, bound); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asked < 100 {
+		t.Errorf("only %d requests were tried", asked)
+	}
+	// Within the account of the streams it works, which shows that the requests above were good.
+	inside := n.Event("inside", events.KindJobFinished)
+	if err := s.raw(tenant, "gateway").PublishRequest("$JS.API.DIRECT.GET."+n.Log, inside, []byte(`{"seq":1}`)); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := heard.NextMsg(bound); err != nil || m.Subject != inside {
+		t.Errorf("the first answer in the log came on %v: %v", m, err)
+	}
+}

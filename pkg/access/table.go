@@ -1,0 +1,174 @@
+package access
+
+import (
+	"slices"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/batch"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	"github.com/jobgraph/jobgraph/pkg/verb"
+)
+
+// Row says who may use a subject.
+type Row struct {
+	// Subject may contain wildcards, and {pool}, which stands for each pool of a runner.
+	Subject string
+	// About says what it is for.
+	About string
+	// Publish and Subscribe list who may. Everyone may also subscribe to their own inbox, and the admin may do everything.
+	Publish, Subscribe []Role
+	// Many is true if a request gets several messages as its answer.
+	Many bool
+	// Verb is the verb that is asked for on the subject, if any: then the rights of a client decide, too.
+	Verb string
+}
+
+var (
+	engine    = []Role{Scheduler, Planner, Gateway}
+	readers   = []Role{Scheduler, Planner, Gateway, Runner, Client, Viewer}
+	watchers  = []Role{Gateway, Client, Viewer}
+	workers   = []Role{Planner, Runner}
+	writers   = []Role{Scheduler, Planner, Runner}
+	scheduler = []Role{Scheduler}
+	planner   = []Role{Planner}
+)
+
+// Table returns every row for the subjects under a prefix.
+func Table(n events.Names) []Row {
+	return slices.Concat(facts(n), traffic(n), verbs(n), kept(n), streams(n))
+}
+
+// facts are the subjects of the log.
+func facts(n events.Names) []Row {
+	who := map[events.Kind][]Role{
+		events.KindGraphCreated: planner, events.KindPlanRejected: planner, events.KindJobAnswered: planner,
+		events.KindInputRequested: workers, events.KindSubJobStarted: workers, events.KindSubJobProgressed: workers, events.KindSubJobReported: workers,
+	}
+	rows := []Row{
+		{Subject: n.AllEvents(), About: "reading along", Subscribe: watchers},
+		{Subject: n.Prefix() + ".event.*.*.control", About: "what people ask of a job", Publish: []Role{Scheduler, Planner}},
+	}
+	for _, d := range events.Definitions() {
+		if d.Control {
+			continue
+		}
+		by := who[d.Kind]
+		if by == nil {
+			by = scheduler
+		}
+		at := n.Prefix() + ".event.*.*." + string(d.Kind)
+		switch {
+		case d.Run:
+			rows = append(rows, Row{Subject: at + ".*.*", About: d.Doc, Publish: by})
+		default:
+			rows = append(rows, Row{Subject: at, About: d.Doc, Publish: by}, Row{Subject: at + ".>", About: d.Doc, Publish: by})
+		}
+	}
+	return rows
+}
+
+// traffic are the other subjects of streams, and those of core NATS.
+func traffic(n events.Names) []Row {
+	conversations, s := item.Subject(n, "*"), schedule.NewNames(n)
+	return []Row{
+		{Subject: n.Request(), About: "requests that wait for admission", Publish: []Role{Scheduler, Gateway, Client}},
+		{Subject: n.Rejected(), About: "rejections of such requests", Publish: scheduler, Subscribe: watchers},
+		{Subject: item.Answered(n), About: "which requests were answers", Publish: scheduler, Subscribe: watchers},
+		{Subject: n.AllWork(), About: "work", Publish: []Role{Scheduler, Planner}},
+		{Subject: n.PoolWork("{pool}"), About: "work that its runner puts back", Publish: []Role{Runner}},
+		{Subject: n.AllJournals(), About: "journals of runs", Publish: writers},
+		{Subject: n.AllTimers(), About: "timers", Publish: scheduler},
+		{Subject: s.All(), About: "facts of schedules", Publish: scheduler},
+		{Subject: conversations, About: "what was said in sessions", Publish: scheduler},
+		{Subject: item.LiveSubjects(n).All(), About: "live items", Publish: workers},
+		{Subject: n.Live("*", "*"), About: "live items for those who are there", Publish: workers, Subscribe: watchers},
+		{Subject: n.AllAside(), About: "dead letters", Publish: writers},
+		{Subject: n.Prefix() + ".cancel.>", About: "ends of runs", Publish: []Role{Scheduler, Planner}, Subscribe: workers},
+		{Subject: "tools.>", About: "tools that programs offer beside a runner; in its account only", Publish: []Role{Runner}, Subscribe: []Role{Runner}},
+		{Subject: "$SRV.INFO.>", About: "which services are there", Publish: readers, Subscribe: engine, Many: true},
+		{Subject: "$SRV.>", About: "the protocol of micro services", Subscribe: engine},
+	}
+}
+
+// verbs are the subjects of requests.
+func verbs(n events.Names) []Row {
+	var rows []Row
+	for _, v := range verb.All() {
+		if v.On == "" {
+			continue
+		}
+		row := Row{Subject: n.API(v.Name), About: v.About, Verb: v.Name, Publish: []Role{Gateway, Client, Viewer}, Subscribe: []Role{Role(v.On)}}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// kept are the subjects of buckets and objects.
+func kept(n events.Names) []Row {
+	blobs := "$O." + n.Blobs
+	return []Row{
+		{Subject: "$KV." + n.State + ".>", About: "saved states", Publish: scheduler},
+		{Subject: "$KV." + n.Sessions + ".>", About: "sessions, budgets, slots", Publish: scheduler},
+		{Subject: "$KV." + n.Plans + ".>", About: "plan documents", Publish: planner},
+		{Subject: "$KV." + n.Experts + ".>", About: "cards", Publish: scheduler},
+		{Subject: "$KV." + n.Memory + ".>", About: "what experts remember", Publish: scheduler},
+		{Subject: n.Card("{pool}", "*"), About: "cards of a pool's experts", Publish: []Role{Runner}, Subscribe: scheduler},
+		{Subject: n.Keep(n.Memory, ">"), About: "what experts remember", Publish: []Role{Runner}, Subscribe: scheduler},
+		{Subject: n.Keep(n.Sessions, "contexts.*"), About: "by which ids remote agents know a session", Publish: []Role{Runner}, Subscribe: scheduler},
+		{Subject: blobs + ".C.>", About: "chunks of payloads", Publish: []Role{Scheduler, Planner, Gateway, Runner, Client}},
+		{Subject: blobs + ".M.*", About: "payloads", Publish: []Role{Scheduler, Planner, Gateway, Runner, Client}},
+	}
+}
+
+// api is the first part of the subjects of the server's own requests.
+const api = "$JS.API."
+
+// Streams lists the streams under a prefix, buckets and object stores included.
+func Streams(n events.Names) []string {
+	return []string{
+		n.Log, n.Intake, n.Work, n.Journal, n.Timers, n.Aside, schedule.NewNames(n).Stream(), item.Stream(n), item.LiveSubjects(n).Stream(),
+		"KV_" + n.State, "KV_" + n.Experts, "KV_" + n.Sessions, "KV_" + n.Plans, "KV_" + n.Memory, "OBJ_" + n.Blobs,
+	}
+}
+
+// streams are the requests to the server about streams.
+func streams(n events.Names) []Row {
+	rows := []Row{{Subject: api + "INFO", About: "the account", Publish: readers}}
+	for _, s := range Streams(n) {
+		rows = append(rows, Row{Subject: api + "STREAM.INFO." + s, About: "the state of a stream", Publish: readers})
+		who := readers
+		switch s {
+		case n.Work, n.Timers:
+			who = engine
+		case n.Intake:
+			who = []Role{Scheduler, Gateway, Client, Viewer}
+		}
+		rows = append(rows,
+			Row{Subject: api + "STREAM.MSG.GET." + s, About: "a message of a stream", Publish: who},
+			Row{Subject: api + "DIRECT.GET." + s, About: "messages of a stream", Publish: who, Many: true},
+			Row{Subject: api + "CONSUMER.CREATE." + s + ".>", About: "a consumer: a right to write, since the server delivers to any subject", Publish: engine},
+			Row{Subject: api + "CONSUMER.DELETE." + s + ".*", About: "the end of a consumer", Publish: engine},
+			Row{Subject: api + "CONSUMER.MSG.NEXT." + s + ".*", About: "the next messages of a consumer", Publish: engine, Many: true},
+			Row{Subject: api + "CONSUMER.INFO." + s + ".*", About: "the state of a consumer", Publish: readers},
+			Row{Subject: api + "CONSUMER.LIST." + s, About: "the consumers of a stream", Publish: readers},
+			Row{Subject: "$JS.ACK." + s + ".>", About: "settling a delivery", Publish: engine},
+			Row{Subject: "$JS.ACK.*.*." + s + ".>", About: "settling a delivery", Publish: engine},
+		)
+	}
+	for _, s := range []string{n.Log, n.Work, n.Journal, n.Timers, schedule.NewNames(n).Stream(), item.Stream(n), item.LiveSubjects(n).Stream(), "KV_" + n.State, "KV_" + n.Plans, "OBJ_" + n.Blobs} {
+		row := Row{Subject: api + "STREAM.PURGE." + s, About: "removal", Publish: scheduler}
+		if s == n.Work || s == "OBJ_"+n.Blobs {
+			row.Publish = []Role{Scheduler, Planner}
+		}
+		rows = append(rows, row)
+	}
+	for _, pool := range []string{"{pool}", batch.Pool("{pool}")} {
+		rows = append(rows,
+			Row{Subject: api + "CONSUMER.MSG.NEXT." + n.Work + ".pool-" + pool, About: "work of a pool", Publish: []Role{Runner}, Many: true},
+			Row{Subject: "$JS.ACK." + n.Work + ".pool-" + pool + ".>", About: "settling work of a pool", Publish: []Role{Runner}},
+			Row{Subject: "$JS.ACK.*.*." + n.Work + ".pool-" + pool + ".>", About: "settling work of a pool", Publish: []Role{Runner}},
+		)
+	}
+	return rows
+}

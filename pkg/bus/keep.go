@@ -1,0 +1,271 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/batch"
+)
+
+// Whoever may publish into a bucket can remove all of it by one header. So programs outside the engine ask a scheduler to write:
+// a card of a pool on <prefix>.card.<pool>.<expert>, other keys on <prefix>.keep.<bucket>.<key>. The subject says what is
+// written, so that permissions can say who may.
+
+// keepOp is what to do with a key.
+type keepOp string
+
+const (
+	keepPut    keepOp = "put"
+	keepDelete keepOp = "delete"
+	keepPool   keepOp = "pool"
+)
+
+// poolKey takes the place of an expert in requests for the consumer of a pool. No expert can have this id.
+const poolKey = "~pool"
+
+// keeping is a request to write a key.
+type keeping struct {
+	Op    keepOp        `json:"op"`
+	Value []byte        `json:"value,omitempty"`
+	TTL   time.Duration `json:"ttl,omitempty"`
+	Last  *uint64       `json:"last,omitempty"`
+	// Pool is the consumer that a pool needs.
+	Pool *keptPool `json:"pool,omitempty"`
+}
+
+// keptPool are the settings of a pool's consumer that its workers decide.
+type keptPool struct {
+	Batches bool          `json:"batches,omitempty"`
+	AckWait time.Duration `json:"ack_wait,omitempty"`
+	Most    int           `json:"most,omitempty"`
+	Bounded bool          `json:"bounded,omitempty"`
+}
+
+// keptReply is the answer.
+type keptReply struct {
+	Revision uint64 `json:"revision,omitempty"`
+	// Refused is the class of an error, Message its text.
+	Refused string `json:"refused,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// keepErrors are the errors that travel in an answer, by class.
+var keepErrors = map[string]error{
+	"conflict": ErrConflict, "refused": ErrRefused, "full": ErrFull, "too_large": ErrTooLarge, "unknown": ErrUnknown, "unavailable": ErrUnavailable,
+	"not_permitted": ErrNotPermitted,
+}
+
+// orSubmit writes a key, or asks a scheduler to if this process may not.
+func (k KV) orSubmit(ctx context.Context, key string, r keeping, write func() (uint64, error)) (uint64, error) {
+	if !k.bus.denials.known(k.stream()) {
+		revision, err := write()
+		if !errors.Is(err, ErrNotPermitted) {
+			return revision, err
+		}
+		k.bus.denials.note(k.stream())
+	}
+	return k.submit(ctx, key, r)
+}
+
+// submit asks a scheduler to write a key that this process may not write itself.
+func (k KV) submit(ctx context.Context, key string, r keeping) (uint64, error) {
+	subject := k.bus.names.Keep(k.bucket, key)
+	if k.bucket == k.bus.names.Experts {
+		value := r.Value
+		if r.Op == keepDelete {
+			var err error
+			if value, _, err = k.GetLeader(ctx, key); errors.Is(err, ErrNotFound) {
+				return 0, nil
+			} else if err != nil {
+				return 0, err
+			}
+		}
+		subject = k.bus.names.Card(poolOf(value), key)
+	}
+	revision, err := k.bus.Services().submit(ctx, subject, r)
+	if err != nil {
+		return 0, fmt.Errorf("write %s of %s: %w", key, k.bucket, err)
+	}
+	return revision, nil
+}
+
+// submitPool asks a scheduler to create or change the consumer of a pool.
+func (q *Queues) submitPool(ctx context.Context, pool string, c ConsumerSpec) error {
+	of, batches := batch.Of(pool)
+	r := keeping{Op: keepPool, Pool: &keptPool{Batches: batches, AckWait: c.AckWait, Most: c.MaxAckPending, Bounded: c.Bounded}}
+	_, err := q.bus.Services().submit(ctx, q.bus.names.Card(of, poolKey), r)
+	if err != nil {
+		return fmt.Errorf("ensure pool %s: %w", pool, err)
+	}
+	return nil
+}
+
+// submit sends a request to write.
+func (s Services) submit(ctx context.Context, subject string, r keeping) (uint64, error) {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	answer, _, err := s.Ask(ctx, subject, nil, body)
+	if errors.Is(err, ErrNobody) {
+		err = fmt.Errorf("%w: no scheduler answers on %s", ErrUnavailable, subject)
+	}
+	var made keptReply
+	if err == nil && json.Unmarshal(answer, &made) != nil {
+		err = fmt.Errorf("%w: the answer is no JSON", ErrUnknown)
+	}
+	if err == nil && made.Refused != "" {
+		class := keepErrors[made.Refused]
+		if class == nil {
+			class = ErrRefused
+		}
+		err = fmt.Errorf("%w: %s", class, made.Message)
+	}
+	return made.Revision, err
+}
+
+// poolOf is the pool that a card names.
+func poolOf(card []byte) string {
+	var c struct {
+		Pool string `json:"pool"`
+	}
+	if json.Unmarshal(card, &c) != nil || c.Pool == "" {
+		return events.DefaultPool
+	}
+	return c.Pool
+}
+
+// Keep writes for programs outside the engine, until stop, which waits for accepted requests. Several schedulers share the
+// requests.
+func (s Services) Keep() (stop func(), err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	slots := make(chan struct{}, concurrentRequests)
+	take := func(m *nats.Msg) {
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			s.keep(ctx, m)
+		})
+	}
+	var subs []*nats.Subscription
+	stop = func() {
+		for _, sub := range subs {
+			_ = sub.Unsubscribe() // The connection may be closed already.
+		}
+		running.Wait()
+		cancel()
+	}
+	for _, subject := range []string{s.bus.names.Card("*", "*"), s.bus.names.Keep(s.bus.names.Memory, ">"), s.bus.names.Keep(s.bus.names.Sessions, "contexts.*")} {
+		sub, err := s.bus.nc.QueueSubscribe(subject, "keep", take)
+		if err != nil {
+			stop()
+			return nil, fmt.Errorf("keep for others: %w", class(err))
+		}
+		subs = append(subs, sub)
+	}
+	return stop, nil
+}
+
+// keep answers one request.
+func (s Services) keep(ctx context.Context, m *nats.Msg) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	var r keeping
+	var made keptReply
+	err := json.Unmarshal(m.Data, &r)
+	if err != nil {
+		err = fmt.Errorf("%w: the request is no JSON: %v", ErrRefused, err)
+	} else {
+		made.Revision, err = s.write(ctx, m.Subject, r)
+	}
+	if err != nil {
+		made.Refused, made.Message = "refused", err.Error()
+		for name, class := range keepErrors { // any order: an error has one class.
+			if errors.Is(err, class) {
+				made.Refused = name
+			}
+		}
+	}
+	if m.Reply == "" || !s.bus.mayAnswer(m.Reply) {
+		return
+	}
+	body, _ := json.Marshal(made) // Numbers and strings always are JSON.
+	if err := s.bus.nc.Publish(m.Reply, body); err != nil {
+		s.bus.logger.Warn("cannot answer a request to write", "subject", m.Subject, "error", err)
+	}
+}
+
+// write writes what a subject names.
+func (s Services) write(ctx context.Context, subject string, r keeping) (uint64, error) {
+	n := s.bus.names
+	if rest, ok := strings.CutPrefix(subject, n.Prefix()+".card."); ok {
+		pool, expert, _ := strings.Cut(rest, ".")
+		return s.writeCard(ctx, pool, expert, r)
+	}
+	rest := strings.TrimPrefix(subject, n.Prefix()+".keep.")
+	bucket, key, _ := strings.Cut(rest, ".")
+	switch {
+	case bucket == n.Memory, bucket == n.Sessions && strings.HasPrefix(key, "contexts."):
+		return s.apply(ctx, KV{s.bus, bucket}, key, r)
+	}
+	return 0, fmt.Errorf("%w: nobody outside the engine writes %s of %s", ErrRefused, key, bucket)
+}
+
+// writeCard writes the card of an expert of a pool. It takes no expert away from another pool.
+func (s Services) writeCard(ctx context.Context, pool, expert string, r keeping) (uint64, error) {
+	if r.Op == keepPool && r.Pool != nil && expert == poolKey {
+		return 0, s.writePool(ctx, pool, r.Pool)
+	}
+	if r.Op == keepPut {
+		var card struct {
+			ID string `json:"id"`
+		}
+		if json.Unmarshal(r.Value, &card) != nil || card.ID != expert || poolOf(r.Value) != pool {
+			return 0, fmt.Errorf("%w: the card is not that of expert %s of pool %s", ErrRefused, expert, pool)
+		}
+	}
+	was, _, err := s.bus.Experts().GetLeader(ctx, expert)
+	switch {
+	case err != nil && !errors.Is(err, ErrNotFound):
+		return 0, err
+	case err == nil && poolOf(was) != pool:
+		return 0, fmt.Errorf("%w: expert %s belongs to pool %s", ErrNotPermitted, expert, poolOf(was))
+	}
+	return s.apply(ctx, s.bus.Experts(), expert, r)
+}
+
+// writePool creates or changes the consumer of a pool.
+func (s Services) writePool(ctx context.Context, pool string, p *keptPool) error {
+	if p.Batches {
+		pool = batch.Pool(pool)
+	}
+	q := s.bus.Queues()
+	c := q.ForeignConsumer(pool)
+	c.AckWait, c.MaxAckPending, c.Bounded = min(max(p.AckWait, 0), defaultAckWait), max(p.Most, 0), p.Bounded
+	return q.EnsureConsumer(ctx, c)
+}
+
+func (s Services) apply(ctx context.Context, k KV, key string, r keeping) (uint64, error) {
+	switch {
+	case r.Op == keepPut && r.Last != nil:
+		return k.Update(ctx, key, r.Value, *r.Last)
+	case r.Op == keepPut:
+		return k.Put(ctx, key, r.Value, r.TTL)
+	case r.Op == keepDelete && r.Last != nil:
+		return 0, k.Remove(ctx, key, *r.Last)
+	case r.Op == keepDelete:
+		return 0, k.Delete(ctx, key)
+	}
+	return 0, fmt.Errorf("%w: unknown operation %.20q", ErrRefused, r.Op)
+}

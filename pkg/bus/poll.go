@@ -1,0 +1,106 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// pollFirst and pollMost limit the pause between two readings that find nothing.
+const (
+	pollFirst = 20 * time.Millisecond
+	pollMost  = 250 * time.Millisecond
+)
+
+// poll is follow for someone who may not create consumers: whoever may create one may have the server write what is stored to
+// any subject. It reads the stream again and again, so news comes up to pollMost later.
+func (l *Log) poll(ctx context.Context, stream string, filters []string, o FollowOptions) (*Subscription, uint64, error) {
+	filter := ">"
+	if len(filters) == 1 {
+		filter = filters[0]
+	}
+	last, err := l.bus.lastOf(ctx, stream, filter)
+	if err != nil {
+		return nil, 0, fmt.Errorf("follow %s: %w", filter, err)
+	}
+	buffer := o.Buffer
+	if buffer <= 0 {
+		buffer = defaultBuffer
+	}
+	s := &Subscription{
+		bus: l.bus, source: source{stream: stream, buffer: buffer}, name: stream, queue: make(chan Delivery, 2*buffer),
+		ended: make(chan struct{}), watched: make(chan struct{}), forget: func() {},
+	}
+	go s.polls(filter, filters, max(o.StartSeq, 1)) // Ends with Stop, or with the bus.
+	return s, min(last, 1), nil
+}
+
+// polls reads from a sequence on until the end of the subscription.
+func (s *Subscription) polls(filter string, filters []string, from uint64) {
+	defer close(s.watched)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for pause := pollFirst; ; {
+		var batch []Stored
+		next, _, err := s.bus.batch(ctx, s.stream, filter, from, math.MaxUint64, func(m Stored) bool {
+			batch = append(batch, m)
+			return true
+		})
+		if errors.Is(err, ErrNotPermitted) || errors.Is(err, ErrClosed) {
+			s.end(fmt.Errorf("follow %s: %w", s.name, err))
+			return
+		}
+		from = max(from, next)
+		batch = slices.DeleteFunc(batch, func(m Stored) bool {
+			return !slices.ContainsFunc(filters, func(f string) bool { return collide(m.Subject, f) })
+		})
+		if !s.deliver(batch) {
+			return
+		}
+		if pause = min(2*pause, pollMost); len(batch) > 0 {
+			pause = pollFirst
+		}
+		if !s.rests(pause) {
+			return
+		}
+	}
+}
+
+// rests waits; it reports whether the subscription goes on.
+func (s *Subscription) rests(pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-s.bus.closed:
+		s.end(fmt.Errorf("follow %s: %w: connection", s.name, ErrClosed))
+	case <-s.ended:
+	}
+	return false
+}
+
+// deliver hands a batch on; it reports whether the subscription goes on.
+func (s *Subscription) deliver(batch []Stored) bool {
+	for i, m := range batch {
+		s.order++
+		d := Delivery{
+			bus: s.bus, msg: &nats.Msg{Subject: m.Subject, Header: nats.Header(m.Header), Data: m.Body},
+			seq: m.Seq, order: s.order, count: 1, left: uint64(len(batch) - 1 - i), at: m.Time.UnixNano(),
+		}
+		s.mu.Lock()
+		s.unread += d.msg.Size()
+		s.mu.Unlock()
+		select {
+		case s.queue <- d:
+		case <-s.ended:
+			return false
+		}
+	}
+	return true
+}
