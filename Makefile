@@ -72,7 +72,7 @@ phases: ## name what test-full adds to test
 # in the tests' own processes are under the detector. The house only reads the tree, in one goroutine.
 PLAIN := $(CURDIR)/.cache/plain
 race: ## test all modules with the race detector (needs a C compiler)
-	go test -c -o $(PLAIN)/jobgraph ./cmd/jobgraph && ln -f $(PLAIN)/jobgraph $(PLAIN)/mcpserver
+	go test -c -o $(PLAIN)/jobgraph ./cmd/jobgraph && ln -f $(PLAIN)/jobgraph $(PLAIN)/mcpserver && ln -f $(PLAIN)/jobgraph $(PLAIN)/gateway
 	CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE:-}" JOBGRAPH_TEST_PROGRAMS="$(PLAIN)" \
 	go test -race -timeout 30m -exec "$(CURDIR)/scripts/in-memory.sh" $$(go list work | grep -v "/cmd/internal/lint$$")
 

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(scriptsPerProcessor*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err) // The name of the flag is wrong.
 	}
-	programs := map[string]func(){"jobgraph": exactProgram, "mcpserver": mcpServer}
+	programs := map[string]func(){"jobgraph": exactProgram, "mcpserver": mcpServer, "gateway": gatewayProgram}
 	if folder := os.Getenv("JOBGRAPH_TEST_PROGRAMS"); folder != "" { // Plain ones for a test under the race detector: see the Makefile.
 		programs = nil
 		if err := os.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {

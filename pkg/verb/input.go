@@ -96,6 +96,20 @@ type Answer struct {
 	Action events.InputAction `json:"action,omitempty"`
 }
 
+// Waiting asks for the end of a job.
+type Waiting struct {
+	Ref
+	// Timeout is how long the answer may take: 50 s if it is left out or 0, an hour at most.
+	Timeout events.Duration `json:"timeout,omitempty"`
+}
+
+// DiffQuery compares a job with another one, such as its fork.
+type DiffQuery struct {
+	Ref
+	// With is the id of the other job.
+	With string `json:"with"`
+}
+
 // EventQuery selects events of a job.
 type EventQuery struct {
 	Ref

@@ -65,7 +65,7 @@ type Reasons struct {
 }
 
 // Question is an open request for input. Request names it in an answer; SubJob is what waits for it. Options are the answers to choose
-// from, and Schema the form of any other. User may answer it, anyone if empty; Expires is when it closes by itself, never if zero.
+// from, and Schema the form of any other; with Open, other words than Options are an answer, too. User may answer it, anyone if empty; Expires is when it closes by itself, never if zero.
 type Question struct {
 	JobID   string           `json:"job_id"`
 	Request string           `json:"request"`
@@ -74,6 +74,7 @@ type Question struct {
 	Prompt  string           `json:"prompt,omitempty"`
 	Options []string         `json:"options,omitempty"`
 	Schema  json.RawMessage  `json:"schema,omitempty"`
+	Open    bool             `json:"open,omitempty"`
 	User    string           `json:"user,omitempty"`
 	Expires time.Time        `json:"expires,omitzero"`
 }
@@ -92,6 +93,33 @@ type Told struct {
 	Accepted bool `json:"accepted"`
 	// Status is the job's status once it has ended, for verbs that wait for that.
 	Status events.Status `json:"status,omitempty"`
+}
+
+// Waited says where a job stands that was waited for. Ended is true once it has ended: then Result is its result, ResultRef the place of
+// one that is stored by itself, and Error why it failed. Otherwise it asks for Inputs, or the time was over. Done and Total count its
+// SubJobs; Created and Changed are moments of its log.
+type Waited struct {
+	JobID     string          `json:"job_id"`
+	Status    events.Status   `json:"status"`
+	Ended     bool            `json:"ended"`
+	Done      int             `json:"done"`
+	Total     int             `json:"total"`
+	Created   time.Time       `json:"created,omitzero"`
+	Changed   time.Time       `json:"changed,omitzero"`
+	Inputs    []Question      `json:"inputs,omitempty"`
+	Result    json.RawMessage `json:"result,omitempty"`
+	ResultRef *events.Ref     `json:"result_ref,omitempty"`
+	Error     *events.Fault   `json:"error,omitempty"`
+}
+
+// Difference says how two jobs differ. A and B sum them up, Plan says what differs between their graphs, and SubJobs lists those with
+// another status, expert, result or cost. Same is true if plan, results and status are the same; times do not count.
+type Difference struct {
+	Same    bool              `json:"same"`
+	A       json.RawMessage   `json:"a"`
+	B       json.RawMessage   `json:"b"`
+	Plan    json.RawMessage   `json:"plan"`
+	SubJobs []json.RawMessage `json:"subjobs"`
 }
 
 // Deleted is the answer to the deletion of a job.

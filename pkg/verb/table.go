@@ -81,6 +81,8 @@ func inspection() []Verb {
 	return []Verb{
 		log, live,
 		one("timeline", "Gives the graph of a job at every event of its log.", at+"/timeline", TimelineQuery{}, Timeline{}),
+		one("wait", "Waits until a job has ended or asks for input, and says where it stands.", at+"/wait", Waiting{}, Waited{}),
+		one("diff", "Compares a job with another one: plan, results, calls, tokens and time.", at+"/diff", DiffQuery{}, Difference{}),
 		one("plan", "Shows the plan of a job with the results of its steps.", at+"/plan", Ref{}, PlanOf{}),
 		one("subjob", "Shows everything known about a SubJob.", at+"/subjobs/{subjob}", SubJobRef{}, SubJobOf{}),
 		one("brief", "Shows what the last run of a SubJob knew about its job.", at+"/brief", SubJobRef{}, BriefOf{}),
@@ -145,6 +147,10 @@ func rest() []Verb {
 		read("health", "Says whether the system is ready, and which services answer.", "/api/v1/health", nil, HealthReport{}),
 	}
 }
+
+// tools are the verbs that clients of the Model Context Protocol get as tools: enough to run a job from a conversation. Each further one
+// costs every conversation the words of its description.
+var tools = []string{"submit", "get", "list", "wait", "inputs", "answer", "stop", "why", "fork", "diff"}
 
 // plans are the plan operations; they have no route.
 func plans() []Verb {

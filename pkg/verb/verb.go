@@ -63,6 +63,8 @@ type Verb struct {
 	Media []string
 	// API is the API of others whose form the route has, also in its refusals; empty for ours.
 	API string
+	// Tool offers the verb as a tool to clients of the Model Context Protocol.
+	Tool bool
 }
 
 // common are the codes that every verb may give.
@@ -113,7 +115,11 @@ func Find(name string) (v Verb, ok bool) {
 
 // All returns the table. Do not change it.
 var All = sync.OnceValue(func() []Verb {
-	return slices.Concat(jobs(), control(), inspection(), sessions(), schedules(), rest(), plans(), models())
+	list := slices.Concat(jobs(), control(), inspection(), sessions(), schedules(), rest(), plans(), models())
+	for i := range list {
+		list[i].Tool = slices.Contains(tools, list[i].Name)
+	}
+	return list
 })
 
 // Metadata describes a verb in the metadata of its endpoint on the bus.

@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/service"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/mcp"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/route"
 )
 
@@ -47,6 +48,8 @@ func serve(p *host.Process, b *bus.Bus, s Settings, keeper *identity.Keeper, add
 			Rate: s.Rate, Body: int64(s.MaxBody) << 10, Streams: s.Streams, Beat: s.Heartbeat, Write: s.SlowReader,
 			Health: p.Health.Reasons, Version: p.Build.Version, Log: p.Log,
 		})
+		tools := mcp.New(mcp.Settings{Door: g, Version: p.Build.Version, Log: p.Log, Body: int64(s.MaxBody) << 10, Sessions: s.Streams})
+		g.Mount("/mcp", tools.Handler())
 		for _, pattern := range route.Routes() {
 			p.Server.Handle(pattern, g)
 		}

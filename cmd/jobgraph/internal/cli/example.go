@@ -97,6 +97,7 @@ func examples() map[string]string {
 		"fsck":                      "jobgraph fsck\njobgraph fsck --store ~/.local/share/jobgraph/store",
 		"model check":               "jobgraph model check --model fake\njobgraph model check --model gpt-5-mini -o json",
 		"model serve":               "jobgraph model serve --script answers.yaml --listen 127.0.0.1:8423",
+		"mcp":                       "jobgraph mcp --user ann",
 		"trust add":                 "jobgraph trust add\njobgraph trust add ~/project --env GITHUB_TOKEN",
 		"trust show":                "jobgraph trust show ~/project",
 		"trust list":                "jobgraph trust list",

@@ -159,7 +159,7 @@ func (a *app) root() *cobra.Command {
 }
 
 func (a *app) operateCommands() []*cobra.Command {
-	return []*cobra.Command{a.operations.initCommand(), a.operations.doctorCommand(), a.operations.fsckCommand(), a.operations.modelCommand(), a.folders.command(), a.experts.toolsCommand(), a.operations.configCommand(), a.operations.importConfigCommand(), a.deadLetters.command(), a.operations.benchCommand(), a.operations.versionCommand()}
+	return []*cobra.Command{a.operations.initCommand(), a.operations.doctorCommand(), a.operations.fsckCommand(), a.operations.modelCommand(), a.folders.command(), a.experts.toolsCommand(), a.operations.configCommand(), a.operations.importConfigCommand(), a.deadLetters.command(), a.operations.mcpCommand(), a.operations.benchCommand(), a.operations.versionCommand()}
 }
 
 // strict makes every error about arguments a usage error, and a group without a subcommand print its help.

@@ -16,7 +16,7 @@ import (
 // shapeless are the commands that print no JSON, or that no script can run, with the reason.
 var shapeless = map[string]string{
 	"completion bash": "a shell script", "completion zsh": "a shell script", "completion fish": "a shell script", "completion powershell": "a shell script",
-	"up": "services", "chat": "a talk with a person", "demo": "a guided tour", "demo crash": "a guided tour", "model serve": "a service",
+	"up": "services", "chat": "a talk with a person", "demo": "a guided tour", "demo crash": "a guided tour", "model serve": "a service", "mcp": "a protocol",
 	"export": "a file of events", "artifacts get": "a file", "import-config": "files",
 }
 

@@ -35,14 +35,9 @@ const leastDigest = 8
 
 // artifactOf gives a file, or ranges of it. A browser saves it and never shows it: runs chose its name, type and content.
 func artifactOf(c *call) error {
-	log, err := c.gateway.Client.Logs().Fold(c.r.Context(), c.text("id"), 0)
+	log, a, err := c.artifact()
 	if err != nil {
 		return err
-	}
-	name := c.text("name")
-	a := find(log.Artifacts(""), name)
-	if a == nil {
-		return &events.Fault{Code: events.CodeNotFound, Field: "name", Message: "the job has no file " + clip(name), Hint: "GET /api/v1/jobs/" + log.Job.ID + "/artifacts lists them"}
 	}
 	blob := &blobReader{ctx: c.r.Context(), size: a.Size, fetch: func(ctx context.Context, w io.Writer) error {
 		return c.gateway.Client.Fetch(ctx, log.Job.ID, a.Ref, w)
@@ -62,6 +57,20 @@ func artifactOf(c *call) error {
 		panic(http.ErrAbortHandler) // The reader must not take a part for the whole.
 	}
 	return nil
+}
+
+// artifact finds the file that a call names.
+func (c *call) artifact() (*joblog.Log, *joblog.Artifact, error) {
+	log, err := c.gateway.Client.Logs().Fold(c.r.Context(), c.text("id"), 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	name := c.text("name")
+	a := find(log.Artifacts(""), name)
+	if a == nil {
+		return nil, nil, &events.Fault{Code: events.CodeNotFound, Field: "name", Message: "the job has no file " + clip(name), Hint: "GET /api/v1/jobs/" + log.Job.ID + "/artifacts lists them"}
+	}
+	return log, a, nil
 }
 
 func find(list []joblog.Artifact, name string) *joblog.Artifact {

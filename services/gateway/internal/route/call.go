@@ -18,7 +18,7 @@ import (
 func (g *Gateway) answerer(name string) func(c *call) error {
 	own := map[string]func(c *call) error{
 		"submit": submit, "answer": answer, "schedule.create": createSchedule, "get": get, "graph": graph, "timeline": timeline, "fork": fork,
-		"events": eventsOf, "live": live, "sessions.conversation": conversation,
+		"events": eventsOf, "live": live, "wait": wait, "diff": diff, "sessions.conversation": conversation,
 		"plan": planOf, "subjob": subjobOf, "brief": briefOf, "artifacts": artifacts, "artifact": artifactOf,
 		"chat": chat, "responses": respond, "models.list": listModels, "models.get": showModel,
 		"experts": experts, "dlq": letters, "dlq.get": letter, "dlq.retry": retryLetter, "health": health,
@@ -130,6 +130,12 @@ func (c *call) fail(err error) *events.Fault {
 		status = http.StatusUnprocessableEntity
 	}
 	refuseAll(c.w, c.r, status, fault, all, job)
+	return fault
+}
+
+// Fault converts an error to a fault.
+func (*Gateway) Fault(err error) *events.Fault {
+	fault, _, _ := faultOf(err)
 	return fault
 }
 

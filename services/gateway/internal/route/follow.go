@@ -60,7 +60,7 @@ func (c *call) attend(run func(ctx context.Context) error) error {
 	g := c.gateway
 	if g.streams.Add(1) > int64(g.Streams) {
 		g.streams.Add(-1)
-		return &events.Fault{Code: events.CodeTooMany, Message: fmt.Sprintf("%d streams are open, no more are served", g.Streams), Hint: "close some, raise --streams (JOBGRAPH_STREAMS), or start another gateway"}
+		return tooManyStreams(g.Streams)
 	}
 	defer g.streams.Add(-1)
 	ctx, cancel := context.WithCancel(c.r.Context())
@@ -77,12 +77,19 @@ func (c *call) attend(run func(ctx context.Context) error) error {
 	return err
 }
 
+func tooManyStreams(limit int) *events.Fault {
+	return &events.Fault{Code: events.CodeTooMany, Message: fmt.Sprintf("%d streams are open, no more are served", limit), Hint: "close some, raise --streams (JOBGRAPH_STREAMS), or start another gateway"}
+}
+
+// errRevoked ends what goes on for someone whose token is no longer valid.
+var errRevoked = &events.Fault{Code: events.CodeUnauthenticated, Message: "the token was revoked, has expired or has other roles now", Hint: "connect again with a valid token"}
+
 // checked ends a stream whose token is no longer valid.
 func (c *call) checked() error {
 	if c.gateway.Guard.Keeper.Valid(c.who) {
 		return nil
 	}
-	return &events.Fault{Code: events.CodeUnauthenticated, Message: "the token was revoked, has expired or has other roles now", Hint: "connect again with a valid token"}
+	return errRevoked
 }
 
 // eventsOf gives the events of a job: a page, or a stream that goes on.

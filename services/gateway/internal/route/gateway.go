@@ -72,7 +72,7 @@ func New(end context.Context, s Settings) *Gateway {
 }
 
 // Routes are the patterns under which a server has to mount the gateway.
-func Routes() []string { return []string{"/api/", likeOpenAI, "/openapi.json", "/assets/", "/{$}"} }
+func Routes() []string { return []string{"/api/", likeOpenAI, "/mcp", "/openapi.json", "/assets/", "/{$}"} }
 
 // ServeHTTP implements http.Handler.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -136,7 +136,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, v *verb.Verb) (i
 		w.Header().Set("Retry-After", "1")
 		return who, &events.Fault{Code: events.CodeTooMany, Message: "too many requests of " + who.Name(), Hint: "ask less often, or raise --rate (JOBGRAPH_RATE)"}
 	case v != nil && !v.Permits(who.Roles):
-		return who, &events.Fault{Code: events.CodeNotPermitted, Field: v.Name, Message: who.Name() + " may not do this", Hint: "it takes the role " + v.Needs()}
+		return who, notPermitted(who, v)
 	}
 	return who, nil
 }
@@ -147,7 +147,10 @@ func (g *Gateway) audit(c *call, fault *events.Fault) {
 	if c.verb.Effect == verb.Read && (fault == nil || fault.Code != events.CodeNotPermitted && fault.Code != events.CodeUnauthenticated) {
 		level = slog.LevelDebug
 	}
-	fields := []any{"user", c.who.Name(), "verb", c.verb.Name, "remote", c.r.RemoteAddr}
+	fields := []any{"user", c.who.Name(), "verb", c.verb.Name}
+	if c.r.RemoteAddr != "" { // Calls of this process have none.
+		fields = append(fields, "remote", c.r.RemoteAddr)
+	}
 	if len(c.who.Roles) == 0 {
 		fields[1] = ""
 	}

@@ -185,9 +185,9 @@ func (c *call) body() *events.Fault {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return &events.Fault{Code: events.CodeTooLarge, Message: fmt.Sprintf("the body has more than %d bytes", large.Limit), Hint: "send less, or raise --max-body (JOBGRAPH_MAX_BODY)"}
+		return tooLarge(large)
 	case err != nil:
-		return &events.Fault{Code: events.CodeMalformed, Message: "the body ended early or came too slowly", Cause: err.Error(), Hint: "send it again"}
+		return cutShort(err)
 	case !utf8.Valid(body):
 		return broken("body")
 	}

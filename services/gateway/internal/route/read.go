@@ -72,6 +72,31 @@ func briefOf(c *call) error {
 	return c.reply(verb.BriefOf{JobID: c.text("id"), Brief: text})
 }
 
+// diff compares a job with another one.
+func diff(c *call) error {
+	d, err := c.gateway.Client.Diff(c.r.Context(), c.text("id"), c.text("with"))
+	if err != nil {
+		return err
+	}
+	out := verb.Difference{Same: d.Same(), SubJobs: []json.RawMessage{}}
+	for _, part := range []struct {
+		into *json.RawMessage
+		from any
+	}{{&out.A, d.A}, {&out.B, d.B}, {&out.Plan, d.Plan}} {
+		if *part.into, err = json.Marshal(part.from); err != nil {
+			return err
+		}
+	}
+	for _, s := range d.SubJobs {
+		text, err := json.Marshal(s)
+		if err != nil {
+			return err
+		}
+		out.SubJobs = append(out.SubJobs, text)
+	}
+	return c.reply(out)
+}
+
 func experts(c *call) error {
 	list, err := c.gateway.Client.Experts().List(c.r.Context())
 	if err != nil {

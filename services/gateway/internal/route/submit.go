@@ -111,6 +111,12 @@ func approves(kind events.InputKind) bool {
 	return kind == events.InputApproval || kind == events.InputUnknown
 }
 
+// MayAnswer reports whether someone may answer a question: one that permits an action takes an approver, and one for a user that user.
+func (g *Gateway) MayAnswer(who identity.Identity, q *verb.Question) bool {
+	v, _ := verb.Find("answer")
+	return v.Permits(who.Roles) && (mayApprove(who) || !approves(q.Kind)) && (q.User == "" || q.User == who.User || who.User == "" && who.Has())
+}
+
 // open lists the open requests for input of a job.
 func (c *call) open(job string) ([]verb.Question, error) {
 	body, err := c.ask("inputs", verb.OpenInputs{ID: job})

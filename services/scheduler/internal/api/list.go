@@ -147,7 +147,7 @@ func (v *API) questions(ctx context.Context, id string) ([]verb.Question, error)
 			return nil, err
 		}
 		if asked, ok := e.Data.(*events.InputRequested); ok {
-			q.Prompt, q.Options, q.Schema = asked.Prompt, asked.Options, asked.Schema
+			q.Prompt, q.Options, q.Schema, q.Open = asked.Prompt, asked.Options, asked.Schema, asked.Open
 		}
 		open = append(open, q)
 	}

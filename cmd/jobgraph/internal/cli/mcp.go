@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	gateway "github.com/jobgraph/jobgraph/services/gateway/app"
+)
+
+// mcpCommand serves a client of the Model Context Protocol. Standard output has nothing but the protocol; what else there is to say
+// stands on standard error, which such clients keep as a log.
+func (g operations) mcpCommand() *cobra.Command {
+	var user string
+	c := &cobra.Command{
+		Use: "mcp", Short: "Serve an MCP client, such as a chat program, over standard input and output", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if user == "" {
+				user, _ = g.app.sys.Env("USER")
+			}
+			return g.app.with(func(ctx context.Context, c *client.Client) error {
+				err := gateway.ServeMCP(ctx, c, gateway.MCP{
+					In: io.NopCloser(g.app.sys.Stdin), Out: open{g.app.sys.Stdout}, User: user, Version: host.ReadBuild("jobgraph").Version,
+					Log: slog.New(slog.NewTextHandler(g.app.sys.Stderr, nil)),
+				})
+				if errors.Is(err, io.EOF) || ctx.Err() != nil && errors.Is(err, context.Canceled) {
+					return nil // The client has left, or has ended the program.
+				}
+				return err
+			})
+		},
+	}
+	c.Flags().StringVar(&user, "user", "", "in whose name jobs are submitted and questions answered (USER of the environment)")
+	return c
+}
+
+// open is an output that stays open.
+type open struct{ io.Writer }
+
+// Close implements io.Closer.
+func (open) Close() error { return nil }

@@ -1,0 +1,261 @@
+package main_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/jobgraph/jobgraph/pkg/host"
+	gateway "github.com/jobgraph/jobgraph/services/gateway/app"
+)
+
+// gatewayProgram is the service gateway, as a process of its own that a test can kill.
+func gatewayProgram() {
+	var settings gateway.Settings
+	os.Exit(host.Main(host.OS(), host.Program{
+		Name: "gateway", About: "serves the HTTP API", HTTPAddr: gateway.DefaultAddr, Declare: settings.Declare,
+		Run: func(ctx context.Context, p *host.Process) error { return gateway.Run(ctx, p, settings, gateway.Deps{}) },
+	}))
+}
+
+// countPlan asks a person how many boxes there are, in a form, and tells what they say.
+const countPlan = `{"subjobs":[{"id":"count","goal":"Count the boxes in the hall","expert":"Counter","output_schema":` +
+	`{"type":"object","required":["boxes"],"properties":{"boxes":{"type":"integer","minimum":0}}}}]}`
+
+// counting starts a stack with a person who counts; it returns the address of the bus.
+func counting(t *testing.T) string {
+	t.Helper()
+	card := filepath.Join(t.TempDir(), "counter.md")
+	if err := os.WriteFile(card, []byte("---\nname: Counter\nkind: human\n---\nGo and look.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	vars := map[string]string{"HOME": t.TempDir(), "JOBGRAPH_SANDBOX": "best-effort"}
+	stop, where := startUp(t, func(name string) (string, bool) { v, ok := vars[name]; return v, ok }, []string{"--experts", card})
+	t.Cleanup(stop)
+	return where
+}
+
+// child is a command of this program as a process of its own.
+func child(t *testing.T, name, bus string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if folder := os.Getenv("JOBGRAPH_TEST_PROGRAMS"); folder != "" {
+		self = filepath.Join(folder, name)
+	}
+	c := exec.CommandContext(t.Context(), self, args...)
+	c.Args[0] = name
+	c.Env = append(os.Environ(), "JOBGRAPH_TEST_PROGRAMS=", "NATS_URL="+bus, "USER=ann", "HOME="+t.TempDir(), "JOBGRAPH_START_TOKEN=a-start-token-of-length")
+	return c
+}
+
+// sdkClient is a client whose person says that there are seven boxes. Each question is sent to asked, and each progress to moved.
+func sdkClient(asked, moved func(text string)) *sdk.Client {
+	return sdk.NewClient(&sdk.Implementation{Name: "host", Version: "1"}, &sdk.ClientOptions{
+		ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			text, err := json.Marshal(r.Params)
+			asked(string(text))
+			return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"boxes": 7}}, err
+		},
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { moved(r.Params.Message) },
+	})
+}
+
+// tool calls a tool and returns its text.
+func tool(t *testing.T, c *sdk.ClientSession, name string, args map[string]any) string {
+	t.Helper()
+	p := &sdk.CallToolParams{Name: name, Arguments: args}
+	p.SetProgressToken("p")
+	out, err := c.CallTool(t.Context(), p)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	text, err := json.Marshal(out.StructuredContent)
+	if err != nil || out.IsError {
+		t.Fatalf("%s: %s %v", name, text, out.Content)
+	}
+	return string(text)
+}
+
+// A chat program runs a job over standard input and output: it submits, hears how the job moves, puts its question to the person, and
+// gets the result.
+func TestAnMCPClientRunsAJobOverStandardInput(t *testing.T) {
+	t.Parallel()
+	program := child(t, "jobgraph", counting(t), "mcp")
+	var asked, moved []string
+	c, err := sdkClient(func(text string) { asked = append(asked, text) }, func(text string) { moved = append(moved, text) }).
+		Connect(t.Context(), &sdk.CommandTransport{Command: program}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool(t, c, "submit", map[string]any{"id": "boxes", "goal": "How many boxes are there?", "plan": json.RawMessage(countPlan)})
+	end := tool(t, c, "wait", map[string]any{"id": "boxes", "timeout": "1h"})
+	if !strings.Contains(end, `"status":"FINISHED"`) || !strings.Contains(end, `{"boxes":7}`) || len(asked) != 1 || !strings.Contains(asked[0], "Count the boxes in the hall") || len(moved) == 0 {
+		t.Errorf("%s after asking %q, moved %q", end, asked, moved)
+	}
+	events, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "jobgraph://jobs/boxes/events"})
+	if err != nil || !strings.Contains(events.Contents[0].Text, `"by":"ann"`) {
+		t.Errorf("%+v, %v", events, err)
+	}
+	forked := tool(t, c, "fork", map[string]any{"id": "boxes", "new_id": "again"})
+	if !strings.Contains(forked, `"job_id":"again"`) {
+		t.Error(forked)
+	}
+	tool(t, c, "wait", map[string]any{"id": "again", "timeout": "1h"})
+	if d := tool(t, c, "diff", map[string]any{"id": "boxes", "with": "again"}); !strings.Contains(d, `"plan":`) {
+		t.Error(d)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// atGateway starts a gateway as a process and returns its address.
+func atGateway(t *testing.T, bus string) (kill func(), url string) {
+	t.Helper()
+	c := child(t, "gateway", bus, "--http-addr", "127.0.0.1:0", "--log-format", "json")
+	logs, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(logs)
+	for url == "" && lines.Scan() {
+		var line struct {
+			HTTP, Msg string
+		}
+		if json.Unmarshal(lines.Bytes(), &line) == nil && line.HTTP != "" {
+			url = "http://" + line.HTTP + "/mcp"
+		}
+	}
+	go func() { // Ends with the process.
+		for lines.Scan() {
+		}
+	}()
+	kill = func() { _, _ = c.Process.Kill(), c.Wait() } // It ends by being killed.
+	t.Cleanup(kill)
+	if url == "" {
+		t.Fatal("the gateway said no address")
+	}
+	for status := 0; status != http.StatusOK; {
+		answer, err := http.Get(strings.TrimSuffix(url, "mcp") + "readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		status = answer.StatusCode
+		_ = answer.Body.Close() // It is not needed.
+	}
+	return kill, url
+}
+
+// holder sends the token of the gateway.
+type holder struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (holder) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer a-start-token-of-length")
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// task is a task of the extension.
+type task struct {
+	sdk.ResultBase
+	Status   string          `json:"status"`
+	Requests map[string]any  `json:"inputRequests"`
+	Result   json.RawMessage `json:"result"`
+}
+
+// taskParams names a task.
+type taskParams struct {
+	sdk.ParamsBase
+	ID        string         `json:"taskId"`
+	Responses map[string]any `json:"inputResponses,omitempty"`
+}
+
+// tasker connects a client that knows tasks to a gateway.
+func tasker(t *testing.T, url string) (get func(method string, p *taskParams) *task, c *sdk.ClientSession) {
+	t.Helper()
+	can := &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}}}
+	can.AddExtension("io.modelcontextprotocol/tasks", nil)
+	client := sdk.NewClient(&sdk.Implementation{Name: "host", Version: "1"}, &sdk.ClientOptions{Capabilities: can})
+	for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
+		if err := sdk.AddSendingCustomMethod[*taskParams, *task](client, method); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: holder{}}, MaxRetries: -1}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() }) // Its gateway may be dead.
+	return func(method string, p *taskParams) *task {
+		t.Helper()
+		got, err := sdk.CallCustomMethod[*taskParams, *task](t.Context(), c, method, p)
+		if err != nil {
+			t.Fatalf("%s: %v", method, err)
+		}
+		return got
+	}, c
+}
+
+// A task goes on when its gateway is killed: another one knows it, takes the answer of the person, and gives the result. So does a wait.
+func TestATaskSurvivesTheDeathOfItsGateway(t *testing.T) {
+	t.Parallel()
+	bus := counting(t)
+	kill, url := atGateway(t, bus)
+	_, c := tasker(t, url)
+	for _, id := range []string{"first", "second"} {
+		tool(t, c, "submit", map[string]any{"id": id, "goal": "How many boxes are there?", "plan": json.RawMessage(countPlan)})
+	}
+	if _, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "wait", Arguments: map[string]any{"id": "first"}}); err != nil {
+		t.Fatal(err)
+	}
+	waiting := make(chan error, 1)
+	plain, err := sdk.NewClient(&sdk.Implementation{Name: "plain", Version: "1"}, nil).
+		Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: holder{}}, MaxRetries: -1}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { // Ends with the gateway.
+		_, err := plain.CallTool(t.Context(), &sdk.CallToolParams{Name: "wait", Arguments: map[string]any{"id": "second", "timeout": "1h"}})
+		waiting <- err
+	}()
+	kill()
+	<-waiting // With an error, or with the question if that was asked already.
+	_, url = atGateway(t, bus)
+	get, _ := tasker(t, url)
+	await := func(id, status string) *task {
+		t.Helper()
+		for {
+			if got := get("tasks/get", &taskParams{ID: id}); got.Status == status || got.Status == "completed" {
+				return got
+			}
+		}
+	}
+	answers := map[string]any{}
+	for request := range await("first", "input_required").Requests {
+		answers[request] = map[string]any{"action": "accept", "content": map[string]any{"boxes": 7}}
+	}
+	get("tasks/update", &taskParams{ID: "first", Responses: answers})
+	got := await("first", "completed")
+	if got.Status != "completed" || !strings.Contains(string(got.Result), `{"boxes":7}`) {
+		t.Errorf("%+v %s", got, got.Result)
+	}
+	get("tasks/cancel", &taskParams{ID: "second"})
+	if got := await("second", "cancelled"); got.Status != "cancelled" {
+		t.Errorf("%+v", got)
+	}
+}

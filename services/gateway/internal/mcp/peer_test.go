@@ -1,0 +1,185 @@
+package mcp_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/verb"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/mcp"
+)
+
+// Whatever a peer sends, it gets an error with a name, and the gateway goes on with all others.
+func TestAPeerThatBreaksTheProtocolIsToldHow(t *testing.T) {
+	s := open(t)
+	g := s.start()
+	s.change("j", asking(verb.Question{Kind: events.InputForm, Prompt: "Size?", Schema: flatForm}))
+	other := s.connect(g, token(verb.Viewer), "2025-11-25", nil)
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+	auth := "Bearer " + token(verb.Submitter)
+	newer := func(method, name string) map[string]string {
+		return map[string]string{"Authorization": auth, "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": name}
+	}
+	older := func(session string) map[string]string {
+		return map[string]string{"Authorization": auth, "Mcp-Session-Id": session}
+	}
+	wait := newer("tools/call", "wait")
+	for name, test := range map[string]struct {
+		header map[string]string
+		body   string
+		status int
+		want   string
+	}{
+		"no token":         {map[string]string{}, `{}`, 401, `"code":"unauthenticated"`},
+		"foreign page":     {map[string]string{"Authorization": auth, "Origin": "https://evil.example"}, `{}`, 403, `"code":"not_permitted"`},
+		"no JSON":          {newer("tools/list", ""), `{"jsonrpc":`, 400, `"code":"malformed"`},
+		"no JSON before":   {older(""), `{"jsonrpc":`, 400, `"code":"malformed"`},
+		"nothing":          {newer("tools/list", ""), ``, 400, `"code":"malformed"`},
+		"broken text":      {newer("tools/list", ""), "\"\xff\"", 400, `"code":"malformed"`},
+		"too large":        {newer("tools/list", ""), `"` + strings.Repeat("x", 65<<10) + `"`, 413, `"code":"too_large"`},
+		"unknown method":   {newer("no/such", ""), `{"jsonrpc":"2.0","id":1,"method":"no/such","params":{` + meta + `}}`, 404, `"code":-32601`},
+		"other method":     {newer("tools/list", ""), `{"jsonrpc":"2.0","id":1,"method":"prompts/list","params":{` + meta + `}}`, 400, `"code":-32020`},
+		"unknown session":  {older("made-up"), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, 404, `"hint":"the session has ended with its gateway: initialize a new one`},
+		"another's":        {older(other.ID()), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, 403, `"code":"not_permitted"`},
+		"not initialized":  {older(""), `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, 200, `"error":{`},
+		"no such revision": {map[string]string{"Authorization": auth, "Mcp-Protocol-Version": "2099-01-01"}, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`, 400, `"code":-32`},
+		"arguments":        {wait, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + meta + `,"name":"wait","arguments":[1]}}`, 200, `\"code\":\"malformed\"`},
+		"unfit answer":     {wait, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + meta + `,"name":"wait","arguments":{"id":"j"},"inputResponses":{"ask":{"action":"accept","content":{"size":"big"}}}}}`, 200, `\"code\":\"invalid\"`},
+		"no answer":        {wait, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + meta + `,"name":"wait","arguments":{"id":"j"},"inputResponses":{"ask":7}}}`, 400, `"error":{"code":-32`},
+	} {
+		status, text := s.post(g, test.header, test.body)
+		if status != test.status || !strings.Contains(text, test.want) {
+			t.Errorf("%s: %d %s, want %d %s", name, status, text, test.status, test.want)
+		}
+	}
+	for _, method := range []string{http.MethodGet, http.MethodDelete, http.MethodPut} {
+		r, err := http.NewRequestWithContext(t.Context(), method, g.URL+"/mcp", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", auth)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		if _ = answer.Body.Close(); err != nil || answer.StatusCode < 400 || !strings.Contains(string(text), `"code":`) {
+			t.Errorf("%s: %d %s", method, answer.StatusCode, text)
+		}
+	}
+	if out, _ := s.call(other, "inputs", object{"id": "j"}); out.IsError || len(s.told()) > 0 {
+		t.Errorf("afterwards: %v, told %q", out, s.told())
+	}
+}
+
+func TestSessionsAreLimited(t *testing.T) {
+	s := open(t)
+	g := s.start()
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
+	for n := range sessions + 1 {
+		status, text := s.post(g, map[string]string{"Authorization": "Bearer " + token(verb.Viewer)}, hello)
+		if want := map[bool]int{false: 200, true: 429}[n == sessions]; status != want {
+			t.Fatalf("session %d: %d %s", n+1, status, text)
+		}
+	}
+	if out, _ := s.call(s.connect(g, token(verb.Viewer), "2026-07-28", nil), "list", nil); out.IsError {
+		t.Error("a client without a session was refused")
+	}
+}
+
+// buggy is a door whose answers panic.
+type buggy struct{ mcp.Door }
+
+// Do implements mcp.Door.
+func (buggy) Do(context.Context, identity.Identity, string, any) (json.RawMessage, error) {
+	panic("a bug")
+}
+
+func TestABugEndsOneRequestAlone(t *testing.T) {
+	s := open(t)
+	keeper, local := identity.Alone("anna")
+	_, door := s.door(t.Context(), keeper)
+	ours, theirs := io.Pipe()
+	back, out := io.Pipe()
+	served := make(chan error, 1)
+	go func() { // Ends with the client.
+		served <- mcp.New(mcp.Settings{Door: buggy{door}, Local: local, Log: slog.New(slog.DiscardHandler), Body: 64 << 10}).Serve(t.Context(), ours, out)
+	}()
+	c, err := sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: back, Writer: theirs}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "list"}); code(err) != -32603 || !strings.Contains(err.Error(), "a bug of its own") {
+			t.Errorf("%v", err)
+		}
+	}
+	_ = c.Close() // Its error is that of the pipe.
+	if err := <-served; err != nil && !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+}
+
+// Over standard input and output, a line that is no message is answered and does not end the program; nothing but the protocol is
+// written.
+func TestLinesThatAreNoMessagesAreAnswered(t *testing.T) {
+	s := open(t)
+	keeper, local := identity.Alone("anna")
+	_, door := s.door(t.Context(), keeper)
+	ours, theirs := io.Pipe()
+	back, out := io.Pipe()
+	served := make(chan error, 1)
+	go func() { // Ends with the input.
+		served <- mcp.New(mcp.Settings{Door: door, Local: local, Log: slog.New(slog.DiscardHandler), Body: 64 << 10}).Serve(t.Context(), ours, out)
+		_ = out.Close() // It never fails.
+	}()
+	lines := bufio.NewScanner(back)
+	lines.Buffer(nil, 1<<20)
+	for _, test := range []struct{ line, want string }{
+		{`hello`, `"code":-32700`},
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/list"`, `"code":-32700`},
+		{"\"\xff\"", `"code":-32700`},
+		{strings.Repeat("x", 65<<10), `"code":-32600`},
+		{`[]`, `"code":-32600`},
+		{`7`, `"code":-32600`},
+		{`{"jsonrpc":"1.0","id":1,"method":"ping"}`, `"code":-32600`},
+		{`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `"code":-32600`},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, `"id":2,"error":`},
+		{`{"jsonrpc":"2.0","id":3,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`, `"id":3,"result":{`},
+		{`{"jsonrpc":"2.0","id":4,"method":"no/such"}`, `"code":-32601`},
+		{`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"submit","arguments":{"goal":"g","id":"s"}}}`, `"structuredContent":{"job_id":"s"`},
+	} {
+		if _, err := io.WriteString(theirs, test.line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if !lines.Scan() {
+			t.Fatalf("%.80s: the output has ended: %v", test.line, lines.Err())
+		}
+		var message struct {
+			Version string `json:"jsonrpc"`
+		}
+		if err := json.Unmarshal(lines.Bytes(), &message); err != nil || message.Version != "2.0" || !strings.Contains(lines.Text(), test.want) {
+			t.Errorf("%.80s: %s, want %s", test.line, lines.Text(), test.want)
+		}
+	}
+	if told := s.told(); len(told) != 1 || told[0] != `submit {"goal":"g","id":"s","user":"anna"}` {
+		t.Errorf("told %q", told)
+	}
+	_ = theirs.Close() // It never fails.
+	if err := <-served; err != nil && !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+	if lines.Scan() {
+		t.Errorf("more was written: %s", lines.Text())
+	}
+}

@@ -1,0 +1,122 @@
+package route
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/verb"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
+)
+
+// memo is a response in memory.
+type memo struct {
+	header http.Header
+	body   bytes.Buffer
+}
+
+// Header implements http.ResponseWriter.
+func (m *memo) Header() http.Header { return m.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (*memo) WriteHeader(int) {}
+
+// Write implements http.ResponseWriter.
+func (m *memo) Write(p []byte) (int, error) { return m.body.Write(p) }
+
+// SetWriteDeadline serves http.ResponseController: memory is never slow.
+func (*memo) SetWriteDeadline(time.Time) error { return nil }
+
+// SetReadDeadline serves http.ResponseController: the request is there.
+func (*memo) SetReadDeadline(time.Time) error { return nil }
+
+// Do answers a verb for a program in this process with JSON, as its route does: for the same roles, with the same user in its input, and
+// told in the same log. in is a JSON object. Errors: *events.Fault and events.Faults.
+func (g *Gateway) Do(ctx context.Context, who identity.Identity, name string, in any) (json.RawMessage, error) {
+	var answer memo
+	answer.header = http.Header{}
+	err := g.perform(ctx, who, name, in, &answer, g.answerer(name))
+	return answer.body.Bytes(), err
+}
+
+// File gives a file of a job that has at most so many bytes, with its media type. Errors: *events.Fault and events.Faults.
+func (g *Gateway) File(ctx context.Context, who identity.Identity, in verb.ArtifactRef, most int64) (body []byte, media string, err error) {
+	var text bytes.Buffer
+	err = g.perform(ctx, who, "artifact", in, &memo{header: http.Header{}}, func(c *call) error {
+		log, a, err := c.artifact()
+		if err != nil {
+			return err
+		}
+		if a.Size > most {
+			return &events.Fault{
+				Code: events.CodeTooLarge, Field: "name", Message: fmt.Sprintf("the file has %d bytes, at most %d are given here", a.Size, most),
+				Hint: fmt.Sprintf("GET /api/v1/jobs/%s/artifacts/%s, or jobgraph artifacts get %s", log.Job.ID, in.Name, log.Job.ID),
+			}
+		}
+		media = mediaOf(a.MediaType)
+		return c.gateway.Client.Fetch(ctx, log.Job.ID, a.Ref, &text)
+	})
+	return text.Bytes(), media, err
+}
+
+// perform judges and answers a call that comes from this process, and logs it.
+func (g *Gateway) perform(ctx context.Context, who identity.Identity, name string, in any, w http.ResponseWriter, answer func(*call) error) error {
+	v, ok := verb.Find(name)
+	if !ok {
+		return &events.Fault{Code: events.CodeNotFound, Field: name, Message: "there is no such verb"}
+	}
+	r, err := http.NewRequestWithContext(ctx, v.Method, "/", http.NoBody)
+	if err != nil {
+		return err
+	}
+	c := &call{gateway: g, verb: &v, w: w, r: r, who: who}
+	if err = c.accept(in); err == nil {
+		err = answer(c)
+	}
+	if err == nil {
+		g.audit(c, nil)
+		return nil
+	}
+	fault, all, _ := faultOf(err)
+	g.audit(c, fault)
+	if len(all) > 1 {
+		return all
+	}
+	return fault
+}
+
+// accept judges who asks, and takes the input.
+func (c *call) accept(in any) error {
+	if err := c.checked(); err != nil {
+		return err
+	}
+	if !c.verb.Permits(c.who.Roles) {
+		return notPermitted(c.who, c.verb)
+	}
+	var err error
+	if c.raw, err = json.Marshal(in); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(c.raw, &c.in); err != nil || c.in == nil {
+		return &events.Fault{Code: events.CodeMalformed, Message: "the input is not a JSON object", Hint: "send one JSON object"}
+	}
+	for _, name := range []string{"id", "request"} { // For the log.
+		c.r.SetPathValue(name, clip(c.text(name)))
+	}
+	if c.verb.Name == "submit" {
+		return nil // It reads the user by itself.
+	}
+	if fault := c.stamp(c.in); fault != nil {
+		return fault
+	}
+	return nil
+}
+
+// notPermitted refuses someone without a role that the verb needs.
+func notPermitted(who identity.Identity, v *verb.Verb) *events.Fault {
+	return &events.Fault{Code: events.CodeNotPermitted, Field: v.Name, Message: who.Name() + " may not do this", Hint: "it takes the role " + v.Needs()}
+}

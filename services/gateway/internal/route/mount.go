@@ -1,0 +1,118 @@
+package route
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
+)
+
+// Mount serves another protocol at a path, behind the same guard: where from, who, rate and size are judged as for a route. What its
+// handler refuses in plain text is answered as a problem. Requests may take as long as they need; a reader that takes nothing is
+// dropped.
+func (g *Gateway) Mount(path string, serve func(http.ResponseWriter, *http.Request, identity.Identity) *events.Fault) {
+	g.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		asking, fault := g.admit(w, r, nil)
+		if fault == nil {
+			fault = g.take(w, r)
+		}
+		if fault != nil {
+			refuse(w, r, fault)
+			return
+		}
+		to := http.NewResponseController(w)
+		if err := to.SetReadDeadline(time.Time{}); err != nil {
+			refuse(w, r, &events.Fault{Code: events.CodeInternal, Message: "the connection cannot be kept open", Cause: err.Error()})
+			return
+		}
+		p := &plainly{ResponseWriter: paced{w, to, g.Write}, under: w}
+		if fault := serve(p, r, asking); fault != nil {
+			refuse(w, r, fault)
+			return
+		}
+		p.finish(r)
+	})
+}
+
+// take reads the body of a request within the limits, so that its handler has it whole.
+func (g *Gateway) take(w http.ResponseWriter, r *http.Request) *events.Fault {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, g.Body))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return tooLarge(large)
+	case err != nil:
+		return cutShort(err)
+	case !utf8.Valid(body):
+		return broken("body")
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
+}
+
+func tooLarge(e *http.MaxBytesError) *events.Fault {
+	return &events.Fault{Code: events.CodeTooLarge, Message: fmt.Sprintf("the body has more than %d bytes", e.Limit), Hint: "send less, or raise --max-body (JOBGRAPH_MAX_BODY)"}
+}
+
+func cutShort(err error) *events.Fault {
+	return &events.Fault{Code: events.CodeMalformed, Message: "the body ended early or came too slowly", Cause: err.Error(), Hint: "send it again"}
+}
+
+// plainly is a response whose refusals in plain text become problems.
+type plainly struct {
+	http.ResponseWriter
+	under  http.ResponseWriter
+	status int // Of a refusal in plain text; 0 otherwise.
+	text   bytes.Buffer
+}
+
+// Unwrap serves http.ResponseController.
+func (p *plainly) Unwrap() http.ResponseWriter { return p.under }
+
+// WriteHeader implements http.ResponseWriter.
+func (p *plainly) WriteHeader(status int) {
+	if status >= http.StatusBadRequest && strings.HasPrefix(p.Header().Get("Content-Type"), "text/plain") {
+		p.status = status
+		return
+	}
+	p.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (p *plainly) Write(b []byte) (int, error) {
+	if p.status == 0 {
+		return p.ResponseWriter.Write(b)
+	}
+	const most = 1024
+	p.text.Write(b[:min(len(b), max(0, most-p.text.Len()))])
+	return len(b), nil
+}
+
+// plainCodes are the codes of refusals by their status.
+var plainCodes = map[int]events.Code{
+	http.StatusForbidden: events.CodeNotPermitted, http.StatusNotFound: events.CodeNotFound, http.StatusRequestEntityTooLarge: events.CodeTooLarge,
+	http.StatusMethodNotAllowed: events.CodeInvalid, http.StatusConflict: events.CodeConflict, http.StatusInternalServerError: events.CodeInternal,
+}
+
+// finish sends a refusal.
+func (p *plainly) finish(r *http.Request) {
+	if p.status == 0 {
+		return
+	}
+	code, ok := plainCodes[p.status]
+	if !ok {
+		code = events.CodeMalformed
+	}
+	hint := "docs/mcp.md says how clients connect"
+	if p.status == http.StatusNotFound {
+		hint = "the session has ended with its gateway: initialize a new one; jobs go on, wait for them by their ids"
+	}
+	refuseAs(p.under, r, p.status, &events.Fault{Code: code, Message: strings.ToValidUTF8(strings.TrimSpace(p.text.String()), "?"), Hint: hint})
+}
