@@ -91,6 +91,24 @@ func (n Names) RunEvent(job string, k Kind, subjob string, run int) string {
 	return n.job(job) + string(k) + "." + subjob + "." + strconv.Itoa(run)
 }
 
+// Template is the form of the subjects of a kind, with names in braces for what differs.
+func (n Names) Template(d *Definition) string {
+	job := n.prefix + ".event.{shard}.{job}."
+	switch {
+	case d.Control:
+		return job + "control"
+	case d.Run:
+		return job + string(d.Kind) + ".{subjob}.{run}"
+	case d.Kind == KindInputClosed:
+		return job + string(d.Kind) + ".{request}"
+	case d.Kind == KindTimerFired:
+		return job + string(d.Kind) + ".{timer}"
+	case d.Skippable:
+		return job + string(d.Kind) + ".{turn}"
+	}
+	return job + string(d.Kind)
+}
+
 // WorkFor is the subject of one piece of work.
 func (n Names) WorkFor(pool, expert, job, subjob string, run int) string {
 	return n.prefix + ".work." + pool + "." + expert + "." + job + "." + subjob + "." + strconv.Itoa(run)

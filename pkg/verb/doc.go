@@ -1,5 +1,5 @@
 // Package verb is the table of everything that a program can ask of Jobgraph: each verb with its input, output, faults, roles and
-// effect, and where it is reached. The endpoints on the bus with their metadata, the routes of the gateway, the OpenAPI document,
+// effect, and where it is reached. The endpoints on the bus with their metadata, the routes of the gateway, the OpenAPI and AsyncAPI documents,
 // the matrix of roles and the tables in the docs are made from it. The HTTP status of each fault code stands here, too.
 //
 // The package holds data and pure functions. Services answer the verbs; none is answered here.

@@ -64,7 +64,8 @@ func New(end context.Context, s Settings) *Gateway {
 			g.mux.Handle(v.Method+" "+path, g.serve(v))
 		}
 	}
-	g.mux.HandleFunc("GET /openapi.json", g.openAPI)
+	g.mux.HandleFunc("GET /openapi.json", g.document(func() any { return verb.OpenAPI(g.Version) }))
+	g.mux.HandleFunc("GET /asyncapi.json", g.document(func() any { return verb.AsyncAPI(g.Version, g.Client.Names()) }))
 	g.mux.HandleFunc("GET /{$}", g.index)
 	g.mux.HandleFunc("GET /assets/{name}", g.asset)
 	g.mux.HandleFunc("/", g.unknown)
@@ -72,7 +73,7 @@ func New(end context.Context, s Settings) *Gateway {
 }
 
 // Routes are the patterns under which a server has to mount the gateway.
-func Routes() []string { return []string{"/api/", likeOpenAI, "/mcp", "/openapi.json", "/assets/", "/{$}"} }
+func Routes() []string { return []string{"/api/", likeOpenAI, "/asyncapi.json", "/mcp", "/openapi.json", "/assets/", "/{$}"} }
 
 // ServeHTTP implements http.Handler.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -168,13 +169,15 @@ func (g *Gateway) audit(c *call, fault *events.Fault) {
 	g.Log.Log(c.r.Context(), level, "request", fields...)
 }
 
-// openAPI gives the description of the API.
-func (g *Gateway) openAPI(w http.ResponseWriter, r *http.Request) {
-	if _, fault := g.admit(w, r, nil); fault != nil {
-		refuse(w, r, fault)
-		return
+// document gives a description of the API.
+func (g *Gateway) document(of func() any) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if _, fault := g.admit(w, r, nil); fault != nil {
+			refuse(w, r, fault)
+			return
+		}
+		reply(w, r, http.StatusOK, of())
 	}
-	reply(w, r, http.StatusOK, verb.OpenAPI(g.Version))
 }
 
 // unknown refuses a path without a route, or a method that it does not have.

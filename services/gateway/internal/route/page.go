@@ -34,7 +34,7 @@ func (g *Gateway) index(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, fault)
 		return
 	}
-	reply(w, r, http.StatusOK, map[string]string{"jobgraph": g.Version, "api": "/api/v1", "openai": "/v1", "openapi": "/openapi.json", "mcp": "/mcp", "health": "/api/v1/health"})
+	reply(w, r, http.StatusOK, map[string]string{"jobgraph": g.Version, "api": "/api/v1", "openai": "/v1", "openapi": "/openapi.json", "asyncapi": "/asyncapi.json", "mcp": "/mcp", "health": "/api/v1/health"})
 }
 
 // asset serves a file of the console. They are the same for everyone, so that they need no token.

@@ -44,7 +44,7 @@ func TestEveryRouteAdmitsTheRolesOfTheTableAndNoOther(t *testing.T) {
 
 func TestPathsWithoutARouteNeedATokenToo(t *testing.T) {
 	s := open(t, nil, nil)
-	for _, path := range []string{"/", "/openapi.json", "/api/v1/nothing", "/api/v2"} {
+	for _, path := range []string{"/", "/openapi.json", "/asyncapi.json", "/api/v1/nothing", "/api/v2"} {
 		s.refused(s.request("", http.MethodGet, path, ""), http.StatusUnauthorized, events.CodeUnauthenticated)
 	}
 	s.refused(s.request(verb.Viewer, http.MethodGet, "/api/v1/nothing", ""), http.StatusNotFound, events.CodeNotFound)
