@@ -161,7 +161,9 @@ func (d *asyncDocument) fact(e *schedule.Definition, names events.Names) {
 }
 
 // beside adds a message that is neither a verb nor a fact.
-func (d *asyncDocument) beside(m *asyncMessage) { d.says(m.id, m.address, m.about, m.schema, m.headers, m.actions...) }
+func (d *asyncDocument) beside(m *asyncMessage) {
+	d.says(m.id, m.address, m.about, m.schema, m.headers, m.actions...)
+}
 
 // asyncMessage is a message that is neither a verb nor a fact.
 type asyncMessage struct {

@@ -73,7 +73,9 @@ func New(end context.Context, s Settings) *Gateway {
 }
 
 // Routes are the patterns under which a server has to mount the gateway.
-func Routes() []string { return []string{"/api/", likeOpenAI, "/asyncapi.json", "/mcp", "/openapi.json", "/assets/", "/{$}"} }
+func Routes() []string {
+	return []string{"/api/", likeOpenAI, "/asyncapi.json", "/mcp", "/openapi.json", "/assets/", "/{$}"}
+}
 
 // ServeHTTP implements http.Handler.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -1,0 +1,175 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/verb"
+)
+
+// busPage shows a request and its reply for every verb on the bus.
+const busPage = "../../docs/nats.md"
+
+const busHead = `# Requests on the bus
+Every [verb](verbs.md) that a service answers is a request on ` + "`jobs.api.<verb>`" + ` (NATS micro), with JSON as input and reply: any client of NATS
+can ask, without a library of Jobgraph. A refusal has the header ` + "`Nats-Service-Error-Code`" + `, and a fault ([errors](errors.md)) as its body; to
+` + "`submit`" + ` it has all of them. ` + "`nats micro info jobgraph-scheduler`" + ` and ` + "`/asyncapi.json`" + ` of the gateway have the schemas.
+
+The examples were run, one after the other, on one bus with an expert of kind human; a test runs them again and compares. What differs
+from run to run, such as moments, sequences and ids, is replaced by ` + "`…`" + `, long replies are cut there.
+`
+
+// example is a request of the page. Before it is sent, job, if given, is awaited in status; it is sent again until its reply has a text,
+// since lists are views that follow the log.
+type example struct{ verb, input, job, status, until string }
+
+// counted is the plan of the examples with one step for a person.
+const counted = `{"subjobs":[{"id":"count","goal":"Count the boxes in the hall","expert":"Counter"}]}`
+
+// busExamples are the requests of the page, in an order in which each makes sense.
+var busExamples = []example{
+	{verb: "submit", input: `{"id":"boxes","goal":"How many boxes are there?","session":"hall","user":"ann","plan":` + counted + `}`},
+	{verb: "submit", input: `{"id":"bad","goal":"g","gaol":1}`},
+	{verb: "list", input: `{"user":"ann","limit":10}`, job: "boxes", status: "WAITING", until: `"total":1`},
+	{verb: "get", input: `{"id":"boxes"}`},
+	{verb: "get", input: `{"id":"none"}`},
+	{verb: "why", input: `{"id":"boxes","subjob":"count"}`},
+	{verb: "graph", input: `{"id":"boxes"}`},
+	{verb: "inputs", input: `{"id":"boxes"}`},
+	{verb: "answer", input: `{"id":"boxes","request":"count~1~form","answer":"seven","by":"ann"}`},
+	{verb: "rerun", input: `{"id":"boxes","subjob":"count","edit":{"goal":"Count them again"},"by":"ann"}`, job: "boxes", status: "FINISHED"},
+	{verb: "fail", input: `{"id":"boxes","reason":"the hall is locked","by":"ann"}`, job: "boxes", status: "WAITING"},
+	{verb: "recover", input: `{"id":"boxes","by":"ann"}`, job: "boxes", status: "FAILED"},
+	{verb: "stop", input: `{"id":"boxes","reason":"not needed","by":"ann"}`, job: "boxes", status: "WAITING"},
+	{verb: "retry", input: `{"id":"boxes","subjob":"count","by":"ann"}`, job: "boxes", status: "STOPPED"},
+	{verb: "sessions.list", input: `{"user":"ann"}`, job: "boxes", status: "WAITING", until: `"status":"WAITING"`},
+	{verb: "sessions.show", input: `{"id":"hall","user":"ann"}`},
+	{verb: "sessions.rename", input: `{"id":"hall","user":"ann","title":"The hall"}`},
+	{verb: "sessions.conversation", input: `{"id":"hall","user":"ann","after":0,"limit":1}`},
+	{verb: "edit", input: `{"id":"boxes","plan_version":1,"plan":` + counted + `,"by":"ann"}`},
+	{verb: "sessions.stop", input: `{"id":"hall","user":"ann","reason":"closing time"}`},
+	{verb: "sessions.delete", input: `{"id":"hall","user":"ann"}`, job: "boxes", status: "STOPPED"},
+	{verb: "delete", input: `{"id":"boxes"}`},
+	{verb: "schedule.create", input: `{"id":"nightly","schedule":{"cron":"0 3 * * *","timezone":"Europe/Rome"},"request":{"goal":"Count the boxes","expert":"Counter"},"by":"ann"}`},
+	{verb: "schedule.list", input: `{}`},
+	{verb: "schedule.get", input: `{"id":"nightly"}`},
+	{verb: "schedule.pause", input: `{"id":"nightly","reason":"holidays","by":"ann"}`},
+	{verb: "schedule.resume", input: `{"id":"nightly","by":"ann"}`},
+	{verb: "schedule.trigger", input: `{"id":"nightly","by":"ann"}`},
+	{verb: "schedule.get", input: `{"id":"nightly"}`, until: `"status":"running"`},
+	{verb: "schedule.delete", input: `{"id":"nightly","by":"ann"}`},
+	{verb: "users.set", input: `{"user":"ann","timezone":"Europe/Rome"}`},
+	{verb: "users.get", input: `{"user":"ann"}`},
+	{verb: "profiles", input: `{}`},
+	{verb: "plan.create", input: `{"plan_id":"trip","title":"A trip","steps":["book","pack"]}`},
+	{verb: "plan.list", input: `{}`},
+	{verb: "plan.set_active", input: `{"plan_id":"trip"}`},
+	{verb: "plan.mark_step", input: `{"step_index":0,"step_status":"completed","step_notes":"by train"}`},
+	{verb: "plan.update", input: `{"plan_id":"trip","title":"A long trip"}`},
+	{verb: "plan.get", input: `{"plan_id":"trip"}`},
+	{verb: "plan.finish", input: `{"plan_id":"trip","step_notes":"cancelled"}`},
+	{verb: "plan.delete", input: `{"plan_id":"trip"}`},
+}
+
+// different is what differs from run to run.
+var different = []struct {
+	what *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`"\d{4}-\d\d-\d\dT[0-9:.]+(Z|[+-]\d\d:\d\d)"`), `"…"`},
+	{regexp.MustCompile(`"([a-z_]*(seq|_ms|ended|duration|cause|at|before))":\d+`), `"$1":…`},
+	{regexp.MustCompile(`"recent":\[[^]]*\]|"event_id":"[^"]*"|"(facts|turn)":\d+`), `…`},
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}`), `…`},
+	{regexp.MustCompile(`\d\d:\d\d:\d\d|\d+(\.\d+)?(ms|µs|s)\b`), `…`},
+}
+
+// constant replaces what differs, and cuts what is long.
+func constant(reply []byte) string {
+	var compact bytes.Buffer
+	text := string(reply)
+	if json.Compact(&compact, reply) == nil {
+		text = compact.String()
+	}
+	for _, d := range different {
+		text = d.what.ReplaceAllString(text, d.with)
+	}
+	const most = 480
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most]) + "…"
+	}
+	return text
+}
+
+// Every request over NATS has an example in the page, with the reply that it gets.
+func TestEveryRequestOnTheBusIsAnsweredAsItsPageShows(t *testing.T) {
+	t.Parallel()
+	b, err := bus.Connect(t.Context(), bus.Options{URL: counting(t), Name: "asking"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	ask := func(name, input string) ([]byte, *events.Fault) {
+		t.Helper()
+		reply, fault, err := b.Services().Request(t.Context(), b.Names().API(name), []byte(input))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return reply, fault
+	}
+	page, shown := bytes.NewBufferString(busHead), map[string]bool{}
+	for _, e := range busExamples {
+		for status := ""; e.job != "" && status != e.status; {
+			var state struct {
+				Status string
+				Owed   bool `json:"end_owed"`
+			}
+			text, _ := ask("get", `{"id":"`+e.job+`"}`)
+			if err := json.Unmarshal(text, &state); err != nil {
+				t.Fatal(err)
+			}
+			if status = state.Status; state.Owed {
+				status = ""
+			}
+		}
+		reply, fault := ask(e.verb, e.input)
+		for e.until != "" && !strings.Contains(string(reply), e.until) {
+			reply, fault = ask(e.verb, e.input)
+		}
+		if !shown[e.verb] {
+			v, _ := verb.Find(e.verb)
+			fmt.Fprintf(page, "\n## %s\n%s\n", e.verb, v.About)
+		}
+		shown[e.verb] = true
+		code := ""
+		if fault != nil {
+			code = "Nats-Service-Error-Code: " + string(fault.Code) + "\n"
+		}
+		fmt.Fprintf(page, "```\n$ nats req jobs.api.%s '%s'\n%s%s\n```\n", e.verb, e.input, code, constant(reply))
+	}
+	for _, v := range verb.All() {
+		if v.On != "" && !shown[v.Name] {
+			t.Errorf("%s has no example", v.Name)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(busPage, page.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(busPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(page.String(), "\n")); diff != "" {
+		t.Errorf("the page shows something else (go test ./cmd/jobgraph -run OnTheBus -update):\n%s", diff)
+	}
+}
