@@ -172,7 +172,6 @@ func (c *Canvas) moved(id string) {
 func (c *Canvas) picture(e *events.Event) {
 	version := c.job.PlanVersion
 	g := drawing.Graph{}
-	p := verb.Picture{Seq: e.Seq, PlanVersion: version, SubJobs: []verb.PictureBox{}, Edges: [][]int{}}
 	v := verb.PlanVersion{Version: version, Seq: e.Seq, Time: e.Time, By: by(e)}
 	view := c.job.View()
 	for _, n := range view.SubJobs {
@@ -184,24 +183,19 @@ func (c *Canvas) picture(e *events.Event) {
 			node.Dependencies = append(node.Dependencies, view.SubJobs[at].ID)
 		}
 		g.Nodes = append(g.Nodes, node)
-		s := c.of(n.ID)
-		if s.version == 0 || s.gone > 0 {
+		if s := c.of(n.ID); s.version == 0 || s.gone > 0 {
 			s.version, s.gone = version, 0
 			v.Added = append(v.Added, n.ID)
 		}
-		p.SubJobs = append(p.SubJobs, verb.PictureBox{ID: n.ID, Title: n.Title, Expert: n.Expert, Version: s.version})
 	}
 	layout := drawing.Arrange(g, c.boxes)
+	p := pictureOf(g, layout)
+	p.Seq, p.PlanVersion, v.Total = e.Seq, version, len(g.Nodes)
 	c.boxes = make(map[string]drawing.Place, len(g.Nodes))
-	labels := groups(g, layout)
 	for i, at := range layout.Places {
 		c.boxes[g.Nodes[i].ID] = at
-		p.SubJobs[i].Box = verb.Box{X: at.X, Y: at.Y, W: at.Width, H: at.Height, Rank: at.Rank, Group: labels[i]}
+		p.SubJobs[i].Version = c.of(g.Nodes[i].ID).version
 	}
-	for _, edge := range layout.Edges {
-		p.Edges = append(p.Edges, append([]int{edge.From, edge.To}, edge.Via...))
-	}
-	p.Width, p.Height, v.Total = layout.Width, layout.Height, len(g.Nodes)
 	for i, id := range c.ids {
 		if s := &c.subjobs[i]; s.version > 0 && s.gone == 0 && !inPicture(c.boxes, id) {
 			s.gone = version
@@ -211,7 +205,7 @@ func (c *Canvas) picture(e *events.Event) {
 	if len(c.versions) == 0 {
 		v.Added = nil
 	}
-	c.pictures, c.versions = append(c.pictures, p), append(c.versions, v)
+	c.pictures, c.versions = append(c.pictures, *p), append(c.versions, v)
 }
 
 func inPicture(boxes map[string]drawing.Place, id string) bool {

@@ -229,6 +229,22 @@ func TestManyAlikeSubJobsAreAGroup(t *testing.T) {
 	}
 }
 
+func TestAPlanIsDrawnBeforeItRuns(t *testing.T) {
+	picture, faults := canvas.Draft(&events.Plan{SubJobs: []events.SubJob{{ID: "a", Title: "A"}, {ID: "b", Expert: "e", Dependencies: []string{"a", "a"}}}})
+	if len(faults) > 0 || len(picture.SubJobs) != 2 || len(picture.Edges) != 1 || picture.SubJobs[1].Y <= picture.SubJobs[0].Y || picture.SubJobs[0].Title != "A" {
+		t.Errorf("%+v, %v", picture, faults)
+	}
+	for want, steps := range map[events.Code][]events.SubJob{
+		events.CodeDuplicateID: {{ID: "a"}, {ID: "a"}},
+		events.CodeDangling:    {{ID: "a", Dependencies: []string{"x"}}},
+		events.CodeCycle:       {{ID: "a", Dependencies: []string{"b"}}, {ID: "b", Dependencies: []string{"a"}}},
+	} {
+		if picture, faults := canvas.Draft(&events.Plan{SubJobs: steps}); len(faults) != 1 || faults[0].Code != want || len(picture.SubJobs) != len(steps) {
+			t.Errorf("%s: %v", want, faults)
+		}
+	}
+}
+
 // BenchmarkGraph is what a page of 1,000 SubJobs costs: following the log, and one answer.
 func BenchmarkGraph(b *testing.B) {
 	plan := &events.Plan{}

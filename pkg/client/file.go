@@ -54,6 +54,9 @@ type Export struct {
 	Blobs map[string][]byte
 	// State is the saved state at that moment, empty if there was none.
 	State json.RawMessage
+	// Timeline is what the job's graph looked like at every event, as verb.Timeline, so that a page can show it without a program
+	// that folds the log; empty in older files, and if the log cannot be folded.
+	Timeline json.RawMessage
 }
 
 // exportLine is any line; the fields that are set determine what it is.
@@ -63,9 +66,11 @@ type exportLine struct {
 	Prefix string    `json:"prefix,omitempty"`
 	Taken  time.Time `json:"taken,omitzero"`
 	// Lines is how many lines follow the header; 0 in older files.
-	Lines int    `json:"lines,omitempty"`
-	Blob  string `json:"blob,omitempty"`
-	Data  []byte `json:"data,omitempty"`
+	Lines int `json:"lines,omitempty"`
+	// Timeline stands in the header, where older readers ignore it.
+	Timeline json.RawMessage `json:"timeline,omitempty"`
+	Blob     string          `json:"blob,omitempty"`
+	Data     []byte          `json:"data,omitempty"`
 	// More is true if the next line continues the same blob.
 	More  bool            `json:"more,omitempty"`
 	State json.RawMessage `json:"state,omitempty"`
@@ -118,7 +123,7 @@ func (x *Export) Resolved() iter.Seq2[events.Event, error] {
 // Write writes the file.
 func (x *Export) Write(w io.Writer) error {
 	out := json.NewEncoder(w)
-	head := exportLine{Format: ExportFormat, Job: x.Job, Prefix: x.Prefix, Taken: x.Taken, Lines: x.lines()}
+	head := exportLine{Format: ExportFormat, Job: x.Job, Prefix: x.Prefix, Taken: x.Taken, Lines: x.lines(), Timeline: x.Timeline}
 	if err := out.Encode(head); err != nil {
 		return err
 	}
@@ -305,7 +310,7 @@ func (in *reading) take(text []byte) error {
 		return errors.New("a second header: one file holds one job")
 	case line.Format != "":
 		in.headed = true
-		x.Job, x.Prefix, x.Taken = line.Job, line.Prefix, line.Taken
+		x.Job, x.Prefix, x.Taken, x.Timeline = line.Job, line.Prefix, line.Taken, line.Timeline
 		in.said = line.Lines
 		return nil
 	case line.Subject != "":

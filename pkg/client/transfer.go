@@ -3,12 +3,14 @@ package client
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/canvas"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
@@ -56,7 +58,32 @@ func (a Archive) Export(ctx context.Context, job string, now time.Time) (*Export
 	if err != nil && !errors.Is(err, bus.ErrNotFound) {
 		return nil, fmt.Errorf("export: %w", err)
 	}
+	x.Timeline = x.timeline()
 	return x, nil
+}
+
+// timeline is the history of the job's graph; nil if the log cannot be folded, which an export is often made to find out.
+func (x *Export) timeline() json.RawMessage {
+	var c canvas.Canvas
+	for e, err := range x.Resolved() {
+		if err == nil {
+			err = c.Take(&e)
+		}
+		if err != nil {
+			return nil
+		}
+	}
+	t := c.Timeline()
+	var err error
+	t.Calls, err = x.timed(t.Created, func(ref events.Ref) ([]byte, error) { return x.Blobs[ref.Digest], nil })
+	if err != nil {
+		return nil
+	}
+	text, err := json.Marshal(t)
+	if err != nil {
+		return nil
+	}
+	return text
 }
 
 // Import writes a job into this bus under its own id. Its journals come first, and the ended runs are closed in them, so

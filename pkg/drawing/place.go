@@ -8,18 +8,18 @@ import (
 
 // Sizes in pixels.
 const (
-	boxHeight = 44
-	boxLeast  = 90
-	boxMost   = 260
+	boxHeight = 52
+	boxLeast  = 176
+	boxMost   = 240
 	letter    = 7
 	levelGap  = 56
-	rowGap    = 16
-	boxGap    = 24
+	rowGap    = 20
+	boxGap    = 28
 	bendWidth = 8
 )
 
 // maxRow is how many nodes without a path between them stand in one row; more are wrapped into several.
-const maxRow = 24
+const maxRow = 16
 
 // Layout is a graph with places, in pixels from the top left. Nodes that depend on others stand below them.
 type Layout struct {
@@ -70,7 +70,7 @@ func boxWidth(g Graph, s spot) int {
 	}
 	n := g.Nodes[s.node]
 	letters := max(utf8.RuneCountInString(n.label()), utf8.RuneCountInString(n.Expert))
-	return min(max(letters*letter+24, boxLeast), boxMost)
+	return min(max(letters*(letter+1)+48, boxLeast), boxMost)
 }
 
 // placing is a layout whose spots get their places.

@@ -90,7 +90,7 @@ func TestEveryDependencyIsAnEdge(t *testing.T) {
 
 func TestAWideRankIsWrappedIntoRows(t *testing.T) {
 	l := drawing.Arrange(fan(500), nil)
-	if l.Width > 24*(90+24) || l.Height > 30*60 {
+	if l.Width > 18*(176+28) || l.Height > 35*72 {
 		t.Errorf("%d x %d", l.Width, l.Height)
 	}
 	if l.Places[1].Rank != 1 || l.Places[500].Rank != 1 {

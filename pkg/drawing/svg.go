@@ -53,10 +53,10 @@ func drawBox(b *strings.Builder, n Node, p Place) {
 	fmt.Fprintf(b, `<g><title>%s</title><rect x="%d" y="%d" width="%d" height="%d" rx="6" fill="%s" stroke="#555"/>`,
 		html.EscapeString(strings.TrimSpace(n.ID+" "+n.Status)), left, top, p.Width, p.Height, colour(class(n.Status)))
 	middle, most := left+p.Width/2, (p.Width-16)/letter
-	line := top + 27
+	line := top + 31
 	if n.Expert != "" {
-		line = top + 19
-		fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle" font-size="10" fill="#555">%s</text>`, middle, top+35, html.EscapeString(cut(n.Expert, most+4)))
+		line = top + 23
+		fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle" font-size="10" fill="#555">%s</text>`, middle, top+40, html.EscapeString(cut(n.Expert, most+4)))
 	}
 	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle">%s</text></g>`+"\n", middle, line, html.EscapeString(cut(n.label(), most)))
 }

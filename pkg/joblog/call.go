@@ -31,7 +31,10 @@ type Call struct {
 	// Asked is when it was first begun. TookMS is the time from its last begin to its recorded result, in milliseconds.
 	Asked  time.Time `json:"asked"`
 	TookMS int64     `json:"took_ms"`
-	began  time.Time
+	// Recorded is what the journal has as its result, inline, or RecordedRef by reference; nil while there is none.
+	Recorded    json.RawMessage `json:"-"`
+	RecordedRef *events.Ref     `json:"-"`
+	began       time.Time
 }
 
 // The outcomes of a Call.
@@ -67,6 +70,7 @@ func Calls(journal []run.Entry, get Payloads) ([]Call, error) {
 // close adds the outcome to a call.
 func (x *Call) close(e *run.Entry, get Payloads) error {
 	x.TookMS = e.Time.Sub(x.began).Milliseconds()
+	x.Recorded, x.RecordedRef = e.Data, e.Ref
 	if e.Reason != "" {
 		x.Outcome, x.Reason = CallFailed, strings.TrimPrefix(e.Reason, "failed: ")
 		return nil

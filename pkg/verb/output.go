@@ -47,6 +47,7 @@ type JobLine struct {
 	Changed     time.Time         `json:"changed,omitzero"`
 	Ended       time.Time         `json:"ended,omitzero"`
 	Progress    json.RawMessage   `json:"progress,omitempty"`
+	Cost        *Cost             `json:"cost,omitempty"`
 	Outcome     string            `json:"outcome,omitempty"`
 	Quarantined *events.Fault     `json:"quarantined,omitempty"`
 }
@@ -178,19 +179,6 @@ type PlanOf struct {
 type BriefOf struct {
 	JobID string          `json:"job_id"`
 	Brief json.RawMessage `json:"brief"`
-}
-
-// SubJobOf is everything known about a SubJob. State has its state, Spec its text as planned and edited, Output or Ref its result, Lessons
-// those of its runs, Calls the calls of models, tools and services.
-type SubJobOf struct {
-	JobID     string          `json:"job_id"`
-	State     json.RawMessage `json:"state"`
-	Spec      json.RawMessage `json:"spec"`
-	Output    json.RawMessage `json:"output,omitempty"`
-	Ref       *events.Ref     `json:"output_ref,omitempty"`
-	Artifacts []events.Ref    `json:"artifacts,omitempty"`
-	Lessons   []string        `json:"lessons,omitempty"`
-	Calls     json.RawMessage `json:"calls,omitempty"`
 }
 
 // Forked is the answer to a fork: JobID begins at the event At of From, and Kept of its Total SubJobs keep their results.

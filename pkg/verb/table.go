@@ -32,7 +32,7 @@ func jobs() []Verb {
 		},
 		{Name: "list", About: "Lists jobs, newest first.", Roles: readers, Effect: Read, Input: JobQuery{}, Output: Jobs{}, On: scheduler, Method: http.MethodGet, Path: at},
 		{Name: "get", About: "Shows the state of a job.", Roles: readers, Effect: Read, Input: Ref{}, Output: State{}, On: scheduler, Method: http.MethodGet, Path: at + "/{id}", Faults: missing},
-		{Name: "delete", About: "Removes everything of a job that has ended or is in quarantine.", Roles: operators, Effect: Destroy, Input: Ref{}, Output: Deleted{}, On: scheduler, Method: http.MethodDelete, Path: at + "/{id}", Faults: changeable},
+		{Name: "delete", About: "Removes everything of a job that has ended or is in quarantine.", Roles: operators, Effect: Destroy, Input: Ref{}, Output: Deleted{}, On: scheduler, CLI: "jobgraph delete {id} --force", Method: http.MethodDelete, Path: at + "/{id}", Faults: changeable},
 		{Name: "why", About: "Says why a job or SubJob does not run, and what would unblock it.", Roles: readers, Effect: Read, Input: SubJobRef{}, Output: Reasons{}, On: scheduler, Method: http.MethodGet, Path: at + "/{id}/why", Faults: missing},
 		{
 			Name: "graph", About: "Shows the graph of a job at an event, as JSON with places or as a picture.", Roles: readers, Effect: Read, Input: GraphQuery{}, Output: Graph{}, On: scheduler,
@@ -47,21 +47,21 @@ func jobs() []Verb {
 }
 
 func control() []Verb {
-	one := func(name, about string, input any) Verb {
+	one := func(name, about string, input any, cli string) Verb {
 		return Verb{
-			Name: name, About: about, Roles: operators, Effect: Write, Input: input, Output: Told{}, On: scheduler, By: []string{"by"},
+			Name: name, About: about, Roles: operators, Effect: Write, Input: input, Output: Told{}, On: scheduler, By: []string{"by"}, CLI: cli,
 			Method: http.MethodPost, Path: "/api/v1/jobs/{id}/" + name, Faults: changeable,
 		}
 	}
 	return []Verb{
-		one("stop", "Stops a job, or one of its SubJobs.", Ending{}),
-		one("fail", "Declares a job, or one of its SubJobs, failed.", Ending{}),
-		one("recover", "Continues a STOPPED or FAILED job; finished work is kept.", Recovery{}),
-		one("retry", "Runs a FAILED or STOPPED SubJob again.", Retry{}),
-		one("rerun", "Runs a SubJob again, with edits, and everything that depends on it.", Rerun{}),
-		one("edit", "Replaces the unfinished part of the graph.", PlanEdit{}),
+		one("stop", "Stops a job, or one of its SubJobs.", Ending{}, "jobgraph stop {at}"),
+		one("fail", "Declares a job, or one of its SubJobs, failed.", Ending{}, "jobgraph fail {at}"),
+		one("recover", "Continues a STOPPED or FAILED job; finished work is kept.", Recovery{}, "jobgraph recover {id}"),
+		one("retry", "Runs a FAILED or STOPPED SubJob again.", Retry{}, "jobgraph retry {at}"),
+		one("rerun", "Runs a SubJob again, with edits, and everything that depends on it.", Rerun{}, "jobgraph rerun {at}"),
+		one("edit", "Replaces the unfinished part of the graph.", PlanEdit{}, ""),
 		{
-			Name: "fork", About: "Starts a new job from the state of another, at any of its events.", Roles: submitters, Effect: Write, Input: Forking{}, Output: Forked{},
+			Name: "fork", About: "Starts a new job from the state of another, at any of its events.", Roles: submitters, Effect: Write, Input: Forking{}, Output: Forked{}, CLI: "jobgraph fork {id} --before {subjob}",
 			Method: http.MethodPost, Path: "/api/v1/jobs/{id}/fork", Status: http.StatusCreated, Faults: changeable,
 		},
 	}
@@ -78,14 +78,20 @@ func inspection() []Verb {
 	live.Stream = "LiveItem"
 	file := one("artifact", "Gives a file of a job, or a range of it.", at+"/artifacts/{name...}", ArtifactRef{}, nil)
 	file.Media, file.Faults = []string{"application/octet-stream"}, []events.Code{events.CodeNotFound, events.CodeMissingBlob}
+	part := one("payload", "Gives a payload that is too large for an event or an answer.", at+"/payloads/{digest}", PayloadRef{}, nil)
+	part.Media, part.Faults = file.Media, file.Faults
+	export := one("export", "Gives everything of a job as one file, which jobgraph import and the console read.", at+"/export", Ref{}, nil)
+	export.Media = []string{"application/x-ndjson"}
 	return []Verb{
-		log, live,
+		log, live, part, export,
 		one("timeline", "Gives the graph of a job at every event of its log.", at+"/timeline", TimelineQuery{}, Timeline{}),
 		one("wait", "Waits until a job has ended or asks for input, and says where it stands.", at+"/wait", Waiting{}, Waited{}),
 		one("diff", "Compares a job with another one: plan, results, calls, tokens and time.", at+"/diff", DiffQuery{}, Difference{}),
 		one("plan", "Shows the plan of a job with the results of its steps.", at+"/plan", Ref{}, PlanOf{}),
-		one("subjob", "Shows everything known about a SubJob.", at+"/subjobs/{subjob}", SubJobRef{}, SubJobOf{}),
+		one("subjob", "Shows everything known about a SubJob: texts, inputs, runs, calls with their answers, log, result, what can be done.", at+"/subjobs/{subjob}", SubJobQuery{}, SubJobOf{}),
+		one("actions", "Lists what can be done with a job or SubJob, in every form.", at+"/actions", SubJobRef{}, Actions{}),
 		one("brief", "Shows what the last run of a SubJob knew about its job.", at+"/brief", SubJobRef{}, BriefOf{}),
+		one("preview", "Shows the beginning of a file of a job in a form for people.", at+"/preview/{name...}", ArtifactRef{}, Preview{}),
 		one("artifacts", "Lists the files that SubJobs have handed over.", at+"/artifacts", SubJobRef{}, ArtifactList{}),
 		file,
 	}
@@ -144,6 +150,9 @@ func rest() []Verb {
 		read("dlq", "Lists what no service could handle.", "/api/v1/dlq", nil, LetterList{}),
 		letter,
 		{Name: "dlq.retry", About: "Tries a dead letter again.", Roles: operators, Effect: Write, Input: LetterRef{}, Output: Retried{}, Method: http.MethodPost, Path: "/api/v1/dlq/{id}/retry", Faults: changeable},
+		{Name: "render", About: "Makes inert HTML of Markdown, code, JSON or a difference.", Roles: readers, Effect: Read, Input: Rendering{}, Output: Rendered{}, Method: http.MethodPost, Path: "/api/v1/render"},
+		{Name: "layout", About: "Draws a plan that is not run yet.", Roles: readers, Effect: Read, Input: Draft{}, Output: Drawn{}, Method: http.MethodPost, Path: "/api/v1/layout"},
+		read("me", "Says who asks, and what they may do.", "/api/v1/me", nil, Me{}),
 		read("health", "Says whether the system is ready, and which services answer.", "/api/v1/health", nil, HealthReport{}),
 	}
 }

@@ -52,6 +52,9 @@ type Verb struct {
 	On string
 	// By names the fields of the input that hold the user who asks. The gateway sets them.
 	By []string
+	// CLI is the command line that does the same: {id} stands for a job, {at} for a job or JOB/SUBJOB, {subjob} for a SubJob; empty if
+	// there is none.
+	CLI string
 	// Method and Path are the HTTP route; empty if it has none. Also lists further paths.
 	Method, Path string
 	Also         []string

@@ -20,6 +20,7 @@ func (g *Gateway) answerer(name string) func(c *call) error {
 		"submit": submit, "answer": answer, "schedule.create": createSchedule, "get": get, "graph": graph, "timeline": timeline, "fork": fork,
 		"events": eventsOf, "live": live, "wait": wait, "diff": diff, "sessions.conversation": conversation,
 		"plan": planOf, "subjob": subjobOf, "brief": briefOf, "artifacts": artifacts, "artifact": artifactOf,
+		"actions": actionsOf, "payload": payload, "export": export, "preview": preview, "render": rendering, "layout": layout, "me": me,
 		"chat": chat, "responses": respond, "models.list": listModels, "models.get": showModel,
 		"experts": experts, "dlq": letters, "dlq.get": letter, "dlq.retry": retryLetter, "health": health,
 	}

@@ -111,3 +111,20 @@ func timeline(c *call) error {
 	}
 	return c.reply(t)
 }
+
+// layout draws a plan that is not run yet.
+func layout(c *call) error {
+	var in verb.Draft
+	if err := c.into(&in); err != nil {
+		return err
+	}
+	var p events.Plan
+	if err := events.ReadPlan(in.Plan, &p); err != nil {
+		return &events.Fault{Code: events.CodeMalformed, Field: "plan", Message: "the plan cannot be read", Cause: err.Error(), Hint: "docs/plans.md has the fields of the native form"}
+	}
+	if len(p.SubJobs) == 0 {
+		return &events.Fault{Code: events.CodeMissing, Field: "plan.subjobs", Message: "the plan has no subjobs", Hint: "other dialects are drawn once the planner has read them"}
+	}
+	picture, faults := canvas.Draft(&p)
+	return c.reply(verb.Drawn{Layout: picture, Faults: faults})
+}

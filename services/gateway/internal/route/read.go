@@ -42,24 +42,6 @@ func planOf(c *call) error {
 	return c.reply(verb.PlanOf{JobID: c.text("id"), Plan: p})
 }
 
-// subjobOf shows everything known about a SubJob.
-func subjobOf(c *call) error {
-	s, err := c.gateway.Client.Logs().SubJob(c.r.Context(), c.text("id"), c.text("subjob"))
-	if err != nil {
-		return err
-	}
-	out := verb.SubJobOf{JobID: c.text("id"), Output: s.Output, Ref: s.Ref, Artifacts: s.Artifacts, Lessons: s.Lessons}
-	for _, part := range []struct {
-		into *json.RawMessage
-		from any
-	}{{&out.State, s.State}, {&out.Spec, s.Spec}, {&out.Calls, s.Calls}} {
-		if *part.into, err = json.Marshal(part.from); err != nil {
-			return err
-		}
-	}
-	return c.reply(out)
-}
-
 func briefOf(c *call) error {
 	b, err := c.gateway.Client.Logs().Brief(c.r.Context(), c.text("id"), c.text("subjob"))
 	if err != nil {
