@@ -46,6 +46,9 @@ type site struct {
 	jobs  map[string]*verb.Waited
 	asked []string // "verb input" of each request on the bus that changes something.
 	n     int
+	slow  bool // A question is shown once more after it was answered.
+	late  string
+	after func(*verb.Waited) // What happens to a job right after it was shown.
 }
 
 // open starts the bus.
@@ -271,10 +274,15 @@ func (s *site) get(body []byte) (any, *events.Fault) {
 	if fault != nil {
 		return nil, fault
 	}
-	return object{
+	shown := object{
 		"id": j.JobID, "status": j.Status, "goal": "g", "seq": 1, "progress": object{"done": j.Done, "total": j.Total}, "result": j.Result, "inputs": j.Inputs, "end_owed": !j.Ended && j.Status.Terminal(),
 		"created": time.Unix(1_800_000_000, 0).UTC(), "changed": time.Unix(1_800_000_000, 0).UTC(),
-	}, nil
+	}
+	if after := s.after; after != nil {
+		s.after = nil
+		s.changed(j.JobID, after)
+	}
+	return shown, nil
 }
 
 func (s *site) inputs(body []byte) (any, *events.Fault) {
@@ -282,7 +290,12 @@ func (s *site) inputs(body []byte) (any, *events.Fault) {
 	if fault != nil {
 		return nil, fault
 	}
-	return verb.Questions{Inputs: slices.Clone(j.Inputs)}, nil
+	shown := slices.Clone(j.Inputs)
+	if s.late == j.JobID {
+		s.late = ""
+		s.changed(j.JobID, finish)
+	}
+	return verb.Questions{Inputs: shown}, nil
 }
 
 func (s *site) answer(body []byte) (any, *events.Fault) {
@@ -293,6 +306,10 @@ func (s *site) answer(body []byte) (any, *events.Fault) {
 	}
 	if err := json.Unmarshal(body, &in); err != nil || !slices.ContainsFunc(j.Inputs, func(q verb.Question) bool { return q.Request == in.Request }) {
 		return nil, &events.Fault{Code: events.CodeConflict, Field: "request", Message: "it is closed", Hint: "jobgraph inputs"}
+	}
+	if s.slow {
+		s.late = j.JobID
+		return verb.Told{JobID: j.JobID, Accepted: true}, nil
 	}
 	s.changed(j.JobID, func(j *verb.Waited) {
 		if j.Inputs = slices.DeleteFunc(j.Inputs, func(q verb.Question) bool { return q.Request == in.Request }); len(j.Inputs) == 0 {

@@ -45,7 +45,7 @@ func TestAPeerThatBreaksTheProtocolIsToldHow(t *testing.T) {
 		"no JSON":          {newer("tools/list", ""), `{"jsonrpc":`, 400, `"code":"malformed"`},
 		"no JSON before":   {older(""), `{"jsonrpc":`, 400, `"code":"malformed"`},
 		"nothing":          {newer("tools/list", ""), ``, 400, `"code":"malformed"`},
-		"broken text":      {newer("tools/list", ""), "\"\xff\"", 400, `"code":"malformed"`},
+		"broken text":      {newer("tools/call", "list"), `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + meta + `,"name":"list","arguments":{"user":"` + "\xff" + `"}}}`, 400, `"code":"malformed"`},
 		"too large":        {newer("tools/list", ""), `"` + strings.Repeat("x", 65<<10) + `"`, 413, `"code":"too_large"`},
 		"unknown method":   {newer("no/such", ""), `{"jsonrpc":"2.0","id":1,"method":"no/such","params":{` + meta + `}}`, 404, `"code":-32601`},
 		"other method":     {newer("tools/list", ""), `{"jsonrpc":"2.0","id":1,"method":"prompts/list","params":{` + meta + `}}`, 400, `"code":-32020`},
