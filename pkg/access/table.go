@@ -116,6 +116,7 @@ func kept(n events.Names) []Row {
 		{Subject: n.Card("{pool}", "*"), About: "cards of a pool's experts", Publish: []Role{Runner}, Subscribe: scheduler},
 		{Subject: n.Keep(n.Memory, ">"), About: "what experts remember", Publish: []Role{Runner}, Subscribe: scheduler},
 		{Subject: n.Keep(n.Sessions, "contexts.*"), About: "by which ids remote agents know a session", Publish: []Role{Runner}, Subscribe: scheduler},
+		{Subject: n.Keep(n.Sessions, "chats.*"), About: "to which sessions conversations of OpenAI clients belong", Publish: []Role{Gateway}, Subscribe: scheduler},
 		{Subject: blobs + ".C.>", About: "chunks of payloads", Publish: []Role{Scheduler, Planner, Gateway, Runner, Client}},
 		{Subject: blobs + ".M.*", About: "payloads", Publish: []Role{Scheduler, Planner, Gateway, Runner, Client}},
 	}

@@ -166,7 +166,7 @@ func (s Services) Keep() (stop func(), err error) {
 		running.Wait()
 		cancel()
 	}
-	for _, subject := range []string{s.bus.names.Card("*", "*"), s.bus.names.Keep(s.bus.names.Memory, ">"), s.bus.names.Keep(s.bus.names.Sessions, "contexts.*")} {
+	for _, subject := range []string{s.bus.names.Card("*", "*"), s.bus.names.Keep(s.bus.names.Memory, ">"), s.bus.names.Keep(s.bus.names.Sessions, "contexts.*"), s.bus.names.Keep(s.bus.names.Sessions, ChatKey("*"))} {
 		sub, err := s.bus.nc.QueueSubscribe(subject, "keep", take)
 		if err != nil {
 			stop()
@@ -216,7 +216,7 @@ func (s Services) write(ctx context.Context, subject string, r keeping) (uint64,
 	rest := strings.TrimPrefix(subject, n.Prefix()+".keep.")
 	bucket, key, _ := strings.Cut(rest, ".")
 	switch {
-	case bucket == n.Memory, bucket == n.Sessions && strings.HasPrefix(key, "contexts."):
+	case bucket == n.Memory, bucket == n.Sessions && (strings.HasPrefix(key, "contexts.") || strings.HasPrefix(key, ChatKey(""))):
 		return s.apply(ctx, KV{s.bus, bucket}, key, r)
 	}
 	return 0, fmt.Errorf("%w: nobody outside the engine writes %s of %s", ErrRefused, key, bucket)
@@ -259,7 +259,7 @@ func (s Services) writePool(ctx context.Context, pool string, p *keptPool) error
 func (s Services) apply(ctx context.Context, k KV, key string, r keeping) (uint64, error) {
 	switch {
 	case r.Op == keepPut && r.Last != nil:
-		return k.Update(ctx, key, r.Value, *r.Last)
+		return k.UpdateFor(ctx, key, r.Value, *r.Last, r.TTL)
 	case r.Op == keepPut:
 		return k.Put(ctx, key, r.Value, r.TTL)
 	case r.Op == keepDelete && r.Last != nil:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/secure"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/stack"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/host"
@@ -298,5 +299,24 @@ func TestAnOpenAIClientGetsResponsesThatFollowEachOther(t *testing.T) {
 	}
 	if _, err := c.CreateResponse(t.Context(), openai.CreateResponseRequest{Model: "default", Input: "x", Background: true}); !errors.As(err, &refused) || refused.HTTPStatusCode != http.StatusBadRequest {
 		t.Errorf("%v", err)
+	}
+}
+
+// The gateway keeps what it knows of conversations with the permissions that it has on a bus with accounts.
+func TestAConversationGoesOnWithPermissionsForEveryRole(t *testing.T) {
+	l, k := fortress(t, secure.Change{}, shouting(t))
+	c := openai.DefaultConfig("0123456789abcdef0123456789abcdef")
+	c.BaseURL = k.HTTP() + "/v1"
+	r := openai.ChatCompletionRequest{Model: "Shout Expert", Messages: []openai.ChatCompletionMessage{{Role: "user", Content: "one"}}}
+	for _, next := range []string{"two", ""} {
+		answer, err := openai.NewClientWithConfig(c).CreateChatCompletion(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Messages = append(r.Messages, answer.Choices[0].Message, openai.ChatCompletionMessage{Role: "user", Content: next})
+	}
+	jobs, err := enter(t, l, k, "client").List(t.Context(), client.Query{})
+	if err != nil || len(jobs) != 2 || jobs[0].Session != jobs[1].Session {
+		t.Errorf("%d jobs, in one session: %v", len(jobs), err)
 	}
 }
