@@ -31,6 +31,12 @@ type SubJobRef struct {
 	SubJob string `json:"subjob,omitempty"`
 }
 
+// BriefQuery names a SubJob.
+type BriefQuery struct {
+	Ref
+	SubJob string `json:"subjob"`
+}
+
 // OpenInputs selects the open requests for input of one job, or of all without an id.
 type OpenInputs struct {
 	ID string `json:"id,omitempty"`
@@ -212,7 +218,10 @@ type SessionDeletion struct {
 type ScheduleCreation struct {
 	// ID is chosen by the sender, or made.
 	ID string `json:"id,omitempty"`
-	schedule.Creation
+	schedule.Spec
+	// By is who creates it. Digest is what clients of earlier releases send; the scheduler makes its own.
+	By     string `json:"by,omitempty"`
+	Digest string `json:"digest,omitempty"`
 	// Request is read like any other request of a job.
 	Request json.RawMessage `json:"request"`
 }

@@ -147,7 +147,9 @@ func (v *Verb) queryParameters(inPath []string) []object {
 	if !ok {
 		return nil
 	}
-	properties, _ := openSchema(text)["properties"].(object)
+	whole := openSchema(text)
+	properties, _ := whole["properties"].(object)
+	required, _ := whole["required"].([]any)
 	var list []object
 	names := make([]string, 0, len(properties))
 	for name := range properties {
@@ -162,7 +164,11 @@ func (v *Verb) queryParameters(inPath []string) []object {
 		if schema["type"] == "object" {
 			schema = object{"type": "array", "items": object{"type": "string"}, "description": "NAME=VALUE"}
 		}
-		list = append(list, object{"name": name, "in": "query", "schema": schema})
+		p := object{"name": name, "in": "query", "schema": schema}
+		if slices.Contains(required, any(name)) {
+			p["required"] = true
+		}
+		list = append(list, p)
 	}
 	return list
 }
@@ -185,7 +191,7 @@ func (v *Verb) responses() object {
 		}
 	}
 	if v.Stream != "" {
-		content["text/event-stream"] = object{"schema": object{"type": "string", "description": "Server-sent events; the data of each is a " + v.Stream + "."}}
+		content["text/event-stream"] = object{"schema": object{"type": "string", "description": "Server-sent events; the data of each is a " + v.Stream + "."}, "x-event-data": object{"$ref": "#/components/schemas/" + v.Stream}}
 	}
 	list := object{strconv.Itoa(status): object{"description": v.About, "content": content}}
 	by := map[int][]string{}

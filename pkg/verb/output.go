@@ -220,7 +220,7 @@ type SessionRecord struct {
 // Conversation is a part of what was said in a session; Earlier is true if there is more before it.
 type Conversation struct {
 	Items   []item.Entry `json:"items"`
-	Earlier bool         `json:"earlier"`
+	Earlier bool         `json:"earlier,omitempty"`
 }
 
 // SessionStopped is the answer to the stop of a session.

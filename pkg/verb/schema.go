@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 )
 
 //go:embed schemas/*.json
@@ -22,7 +23,15 @@ func Types() map[string]reflect.Type {
 			}
 		}
 	}
+	for name, of := range streams() {
+		types[name] = reflect.TypeOf(of)
+	}
 	return types
+}
+
+// streams are the types of the events of streams that are not the output of a verb as well.
+func streams() map[string]any {
+	return map[string]any{"Event": Event{}, "LiveItem": LiveItem{}, "Entry": item.Entry{}, "ResponseEvent": ResponseEvent{}}
 }
 
 // known reports whether the contract has a schema of that name.

@@ -90,7 +90,7 @@ func inspection() []Verb {
 		one("plan", "Shows the plan of a job with the results of its steps.", at+"/plan", Ref{}, PlanOf{}),
 		one("subjob", "Shows everything known about a SubJob: texts, inputs, runs, calls with their answers, log, result, what can be done.", at+"/subjobs/{subjob}", SubJobQuery{}, SubJobOf{}),
 		one("actions", "Lists what can be done with a job or SubJob, in every form.", at+"/actions", SubJobRef{}, Actions{}),
-		one("brief", "Shows what the last run of a SubJob knew about its job.", at+"/brief", SubJobRef{}, BriefOf{}),
+		one("brief", "Shows what the last run of a SubJob knew about its job.", at+"/brief", BriefQuery{}, BriefOf{}),
 		one("preview", "Shows the beginning of a file of a job in a form for people.", at+"/preview/{name...}", ArtifactRef{}, Preview{}),
 		one("artifacts", "Lists the files that SubJobs have handed over.", at+"/artifacts", SubJobRef{}, ArtifactList{}),
 		file,

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -57,6 +59,7 @@ func writeSchemas(files map[string][]byte, folder string, types map[string]refle
 		}
 		schema.Schema, schema.Title = "https://json-schema.org/draft/2020-12/schema", name
 		lenient(schema)
+		optional(schema, t)
 		text, err := json.MarshalIndent(schema, "", "  ")
 		if err != nil {
 			return fmt.Errorf("schema of %s: %w", name, err)
@@ -79,4 +82,41 @@ func lenient(s *jsonschema.Schema) {
 	}
 	lenient(s.Items)
 	lenient(s.AdditionalProperties)
+}
+
+// optional requires no field of a struct that is embedded by a pointer: all of them are absent together where it is nil.
+func optional(s *jsonschema.Schema, t reflect.Type) {
+	if s == nil {
+		return
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		optional(s, t.Elem())
+		optional(s.Items, t.Elem())
+	case reflect.Map:
+		optional(s.AdditionalProperties, t.Elem())
+	case reflect.Struct:
+		for f := range t.Fields() {
+			if f.Anonymous {
+				inner := f.Type
+				if inner.Kind() == reflect.Pointer {
+					inner = inner.Elem()
+					s.Required = slices.DeleteFunc(s.Required, func(name string) bool { return slices.Contains(jsonNames(inner), name) })
+				}
+				optional(s, inner)
+				continue
+			}
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			optional(s.Properties[name], f.Type)
+		}
+	}
+}
+
+// jsonNames are the names of the fields of a struct in JSON.
+func jsonNames(t reflect.Type) (names []string) {
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
 }

@@ -43,6 +43,9 @@ func planOf(c *call) error {
 }
 
 func briefOf(c *call) error {
+	if c.text("subjob") == "" {
+		return &events.Fault{Code: events.CodeMissing, Field: "subjob", Message: "no SubJob is named", Hint: "GET /api/v1/jobs/" + c.text("id") + "/graph lists them"}
+	}
 	b, err := c.gateway.Client.Logs().Brief(c.r.Context(), c.text("id"), c.text("subjob"))
 	if err != nil {
 		return err

@@ -50,14 +50,14 @@ func (sc schedules) create(ctx context.Context, body []byte) (any, error) {
 	for i := range faults {
 		faults[i].Field = strings.TrimSuffix("request."+faults[i].Field, ".")
 	}
-	c.Creation.Request = request
+	c.Spec.Request = request
 	if c.ID == "" {
 		c.ID = "s-" + strings.ToLower(nonce()[:16])
 	}
 	if err := sc.view.admitter.Zone(ctx, &c.Spec, bus.ZoneOf(ctx)); err != nil {
 		return nil, err
 	}
-	made, err := sc.view.Schedules.Create(ctx, c.ID, c.Creation, bus.TraceOf(ctx), faults...)
+	made, err := sc.view.Schedules.Create(ctx, c.ID, schedule.Creation{Spec: c.Spec, By: c.By}, bus.TraceOf(ctx), faults...)
 	if made == nil {
 		return nil, err
 	}
