@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime/debug"
 
+	"github.com/jobgraph/jobgraph/tools/internal/browser"
 	"github.com/jobgraph/jobgraph/tools/internal/place"
 	"github.com/jobgraph/jobgraph/tools/internal/serve"
 )
@@ -18,8 +19,12 @@ func main() {
 	}
 }
 
+// relay is the descriptor of the connection to the relay of the runner.
+const relay = 3
+
 func run(args []string) error {
 	flags := flag.NewFlagSet("jobgraph-tools", flag.ContinueOnError)
+	chromium := flags.String("browser", "", "path of a headless Chromium: serves the tool browser alone, whose connections go over descriptor 3")
 	flags.Usage = func() {
 		fmt.Fprintln(flags.Output(), "jobgraph-tools speaks MCP on standard input and output, with tools for the files of its working folder.")
 		flags.PrintDefaults()
@@ -42,5 +47,14 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	return serve.Run(context.Background(), serve.Settings{Dir: dir, Version: version})
+	settings := serve.Settings{Dir: dir, Version: version}
+	if *chromium != "" {
+		b, err := browser.New(*chromium, os.TempDir(), os.NewFile(relay, "relay"))
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		settings.Browser = b
+	}
+	return serve.Run(context.Background(), settings)
 }

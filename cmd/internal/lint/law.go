@@ -115,6 +115,7 @@ var sole = []struct{ prefix, owners string }{
 	{"github.com/nats-io/nats.go", "pkg/bus cmd"},
 	{"github.com/sashabaranov/go-openai", "pkg/llm"},
 	{"github.com/modelcontextprotocol/", "services/expert-runner/internal/mcp services/gateway/internal/mcp tools/internal/serve"},
+	{"github.com/chromedp/", "tools/internal/browser"},
 	{"golang.org/x/net/websocket", "services/expert-runner/internal/mcp"},
 	{"github.com/spf13/cobra", "cmd"},
 	{"github.com/yuin/goldmark", "services/gateway/internal/render"},

@@ -31,6 +31,8 @@ type Settings struct {
 	CommandPath string
 	// ToolsProgram is the file of jobgraph-tools; empty means beside this program, then in CommandPath.
 	ToolsProgram string
+	// BrowserProgram is the headless shell of Chromium, for the tool browser; empty means where distributions put it, or in CommandPath.
+	BrowserProgram string
 	// Prefetch is how many messages a pool without commands holds at once. Pools with commands hold as many as they run.
 	Prefetch int
 	// Unattended says that no person is available to approve tool calls: calls that need approval are denied.
@@ -77,7 +79,8 @@ func (s *Settings) Declare(f *host.Flags) {
 	f.Bool(&s.KeepFailed, host.Flag{Name: "keep-failed", Usage: "Leave the directory of a command that failed."})
 	f.Duration(&s.KillGrace, 0, time.Hour, host.Flag{Name: "kill-grace", Default: command.DefaultGrace.String(), Usage: "How long a command may take to end when it is told to, before it is killed."})
 	f.String(&s.CommandPath, host.Flag{Name: "command-path", Default: command.DefaultPath, Usage: "The PATH of commands."})
-	f.String(&s.ToolsProgram, host.Flag{Name: "tools-program", Usage: "The file of jobgraph-tools, which has the tools sql, plot and pdf; empty means beside this program, then in --command-path."})
+	f.String(&s.BrowserProgram, host.Flag{Name: "browser-program", Usage: "The headless shell of Chromium, for the tool browser; empty means the usual places and --command-path."})
+	f.String(&s.ToolsProgram, host.Flag{Name: "tools-program", Usage: "The file of jobgraph-tools, which has the tools sql, plot, pdf and browser; empty means beside this program, then in --command-path."})
 	f.Int(&s.Prefetch, 1, 1<<16, host.Flag{Name: "prefetch", Default: "1024", Usage: "How many messages a pool of Go functions holds at once."})
 	f.Bool(&s.Unattended, host.Flag{Name: "unattended", Usage: "Deny calls of tools for which a policy would ask a person."})
 	f.Choice(&s.Sandbox, sandbox.Words(), host.Flag{

@@ -29,6 +29,10 @@ type bench struct {
 	// kit are the tools of jobgraph-tools that the card names, and own is their server.
 	kit []string
 	own mcp.Server
+	// web is the server of the tool browser, which works in a program of its own; its Command is empty if the card does not name it. It
+	// reaches what guard permits.
+	web   mcp.Server
+	guard tool.Guard
 	// servers are the ones of the configuration; owner says what tools are theirs, and starts none.
 	servers map[string]mcp.Server
 	owner   *mcp.Pool
@@ -40,14 +44,19 @@ type bench struct {
 
 // Owns implements agent.Workbench.
 func (b *bench) Owns(pattern string) bool {
-	return slices.Contains(b.kit, pattern) || b.owner.Owns(pattern)
+	return slices.Contains(b.kit, pattern) || b.browses(pattern) || b.owner.Owns(pattern)
 }
+
+func (b *bench) browses(pattern string) bool { return pattern == tool.Browser && b.web.Command != "" }
 
 // At implements agent.Workbench.
 func (b *bench) At(ctx context.Context, t *expert.Task, dir string) (agent.Toolbox, func()) {
 	settings := b.at(ctx, t, dir)
-	box := &benchBox{bench: b, servers: mcp.New(b.servers, settings), own: mcp.New(map[string]mcp.Server{toolsProgram: b.own}, settings)}
-	return box, func() { box.servers.Close(); box.own.Close() }
+	box := &benchBox{
+		bench: b, servers: mcp.New(b.servers, settings), own: mcp.New(map[string]mcp.Server{toolsProgram: b.own}, settings),
+		web: mcp.New(map[string]mcp.Server{toolsProgram: b.web}, b.relayed(ctx, t, dir)),
+	}
+	return box, func() { box.servers.Close(); box.own.Close(); box.web.Close() }
 }
 
 // at are the settings of the servers of a run.
@@ -69,23 +78,25 @@ func (b *bench) at(ctx context.Context, t *expert.Task, dir string) mcp.Settings
 // benchBox is the bench of one run.
 type benchBox struct {
 	*bench
-	servers, own *mcp.Pool
+	servers, own, web *mcp.Pool
 }
 
 // Open implements agent.Toolbox. The tools of jobgraph-tools have their plain names and no digest: they belong to the runner.
 func (b *benchBox) Open(ctx context.Context, patterns []string) (tools []tool.Tool, err error) {
 	for _, pattern := range patterns {
-		var found []tool.Tool
-		if slices.Contains(b.kit, pattern) {
-			found, err = b.own.Open(ctx, []string{toolsProgram + "__" + pattern})
-		} else {
-			found, err = b.servers.Open(ctx, []string{pattern})
+		pool, name, ours := b.servers, pattern, slices.Contains(b.kit, pattern) || b.browses(pattern)
+		switch {
+		case b.browses(pattern):
+			pool, name = b.web, toolsProgram+"__"+pattern
+		case ours:
+			pool, name = b.own, toolsProgram+"__"+pattern
 		}
+		found, err := pool.Open(ctx, []string{name})
 		if err != nil {
 			return nil, err
 		}
 		for i := range found {
-			if slices.Contains(b.kit, pattern) {
+			if ours {
 				found[i].Name, found[i].Digest = pattern, ""
 			}
 		}
@@ -106,10 +117,17 @@ func (a *llmKind) bench(config *agent.Config, x *expert.Expert, c *catalog, s *S
 		config.Tools = slices.DeleteFunc(slices.Clone(config.Tools), func(name string) bool { return slices.Contains(names, name) })
 		x.Card.Tags = append(x.Card.Tags, events.ToolsTag+strings.Join(names, ",")+" "+why)
 	}
-	if path, err := s.findTools(); err != nil {
-		lacks(err.Error(), tool.BenchNames()...)
+	path, err := s.findTools()
+	if err != nil {
+		lacks(err.Error(), append(tool.BenchNames(), tool.Browser)...)
 	} else {
 		b.own = mcp.Server{Command: path, Workspace: true, Timeout: tool.BenchTimeout}
+	}
+	if slices.Contains(config.Tools, tool.Browser) {
+		if err := b.browser(path, s); err != nil {
+			lacks(err.Error(), tool.Browser)
+		}
+		b.guard = tool.Guard{Allow: config.Allow}
 	}
 	b.kit = slices.DeleteFunc(tool.BenchNames(), func(name string) bool { return !slices.Contains(config.Tools, name) })
 	if !slices.ContainsFunc(config.Tools, b.Owns) {
@@ -123,6 +141,10 @@ func (a *llmKind) bench(config *agent.Config, x *expert.Expert, c *catalog, s *S
 		return nil
 	case err != nil:
 		return invalid("run.sandbox", err)
+	}
+	if b.web.Command != "" && box != nil && box.Level() != sandbox.Namespaces {
+		lacks("needs the sandbox level namespaces, which keeps the network from Chromium; here it is "+string(box.Level())+": "+box.Why(), tool.Browser)
+		b.web = mcp.Server{}
 	}
 	config.Workbench = b
 	if box == nil { // Cards are only checked.

@@ -4,7 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,8 +46,32 @@ func serveTools() {
 		return appended(mark, "log", line)
 	})
 	offer("plot", func(context.Context, text) (string, error) { return reached() })
+	offer("browser", func(ctx context.Context, in text) (string, error) { return relayed(ctx, in.Text) })
 	offer("pdf", func(context.Context, text) (string, error) { os.Exit(3); return "", nil })
 	_ = server.Run(context.Background(), &sdk.StdioTransport{})
+}
+
+// relayed asks the relay on descriptor 3 for an address, and says what comes back.
+func relayed(ctx context.Context, to string) (string, error) {
+	line := os.NewFile(3, "relay")
+	conn, err := net.FileConn(line)
+	if err != nil {
+		return "", err
+	}
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	client := http.Client{Transport: &http.Transport{Protocols: protocols, DialContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://relay/?to="+to, strings.NewReader("GET / HTTP/1.0\r\n\r\n"))
+	if err != nil {
+		return "", err
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	said, err := io.ReadAll(answer.Body)
+	return fmt.Sprintf("%d %s", answer.StatusCode, said[max(0, len(said)-60):]), err
 }
 
 // appended adds a line to a file and a mark to another one, and gives the text of the file.
@@ -154,6 +182,46 @@ func TestToolsInTheWorkspaceReachNothingElse(t *testing.T) {
 	}
 }
 
+// What the browser's program reaches goes through the runner: what the card allows, and nothing else that is not public. It is not offered
+// where the network could not be kept from it.
+func TestABrowserReachesTheWebThroughTheGuard(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the site") })) // The test sees it.
+	defer site.Close()
+	address := strings.TrimPrefix(site.URL, "http://")
+	for allowed, want := range map[string]string{"[127.0.0.1]": `"reached: ; 200 `, "[10.0.0.0/8]": `"reached: ; 502 it has to be allowed on the expert's card (allow_addresses)"`} {
+		w, program := servicetest.New(t), installed(t)
+		settings := agents(t, card(t, "tools: [plot, browser]\nallow_addresses: "+allowed+"\n"))
+		settings.ToolsProgram, settings.BrowserProgram = program, program
+		model := inTurn(llmtest.Call{Name: "plot", Args: `{"text":""}`}, llmtest.Call{Name: "browser", Args: `{"text":"` + address + `"}`})
+		start(w, settings, app.Deps{Doer: model, Sandbox: helper})
+		o := work("agent", "j1", "a", 1)
+		w.Issue(o)
+		got := w.Report(o)
+		if tags := strings.Join(onlyCard(t, w).Tags, " "); !strings.Contains(tags, events.SandboxTag+"namespaces") {
+			if !strings.Contains(tags, "tools:browser needs the sandbox level namespaces") {
+				t.Errorf("tags: %s", tags)
+			}
+			continue
+		}
+		if said := string(got.Output); got.Outcome != events.Success || !strings.Contains(said, want) || strings.Contains(said, "the site") != strings.HasPrefix(want, `"reached: ; 200`) {
+			t.Errorf("report: %+v %s", got, got.Output)
+		}
+	}
+}
+
+// onlyCard is the only card of the catalogue.
+func onlyCard(t *testing.T, w *servicetest.Env) (card events.Card) {
+	t.Helper()
+	entries, err := w.Bus.Experts().List(t.Context())
+	if err != nil || len(entries) != 1 {
+		t.Fatal(entries, err)
+	}
+	if err := json.Unmarshal(entries[0].Value, &card); err != nil {
+		t.Fatal(err)
+	}
+	return card
+}
+
 // Tools whose program or sandbox is not there are not offered, and the card says why.
 func TestToolsThatCannotBeHadAreNamedOnTheCard(t *testing.T) {
 	program := installed(t)
@@ -162,28 +230,30 @@ func TestToolsThatCannotBeHadAreNamedOnTheCard(t *testing.T) {
 		sandbox       app.Sandbox
 		keys, why     string
 	}{
-		"program": {"", t.TempDir(), helper, "", "tools:pdf,plot,sql need the program jobgraph-tools, which is neither beside this one nor in "},
+		"program": {"", t.TempDir(), helper, "", "tools:pdf,plot,sql,browser need the program jobgraph-tools, which is neither beside this one nor in "},
 		"setting": {program + "x", "", helper, "", "correct --tools-program"},
 		"shell":   {program, t.TempDir(), helper, "run: {sandbox: none}\n", `tools:run needs a shell in the path of programs: "sh" is in none of `},
-		"sandbox": {program, "", app.Sandbox{}, "", "tools:sql,plot,pdf needs a sandbox: "},
+		"sandbox": {program, "", app.Sandbox{}, "", "tools:sql,plot,pdf,browser needs a sandbox: "},
+		"level":   {program, "", helper, "run: {sandbox: none}\n", "tools:browser needs the sandbox level namespaces, which keeps the network from Chromium; here it is none: asked for by name"},
+		"browser": {program, t.TempDir(), helper, "", "tools:browser needs the headless shell of Chromium, and none of chrome-headless-shell, headless_shell, chromium-headless-shell is there: install it"},
+		"chosen":  {program, "/nowhere", helper, "", "tools:browser needs the program /nowhere/chromium, which cannot be read: correct --browser-program"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := servicetest.New(t)
-			settings := agents(t, card(t, "tools: [find, run, sql, plot, pdf]\ntags: ['tools:mine', other]\n"+c.keys))
+			settings := agents(t, card(t, "tools: [find, run, sql, plot, pdf, browser]\ntags: ['tools:mine', other]\n"+c.keys))
 			settings.Sandbox, settings.ToolsProgram = "auto", c.program
 			if c.path != "" {
 				settings.CommandPath = c.path
 			}
+			switch name {
+			case "browser":
+			case "chosen":
+				settings.BrowserProgram = c.path + "/chromium"
+			default:
+				settings.BrowserProgram = program
+			}
 			start(w, settings, app.Deps{Doer: inTurn(), Sandbox: c.sandbox})
-			entries, err := w.Bus.Experts().List(t.Context())
-			if err != nil || len(entries) != 1 {
-				t.Fatal(entries, err)
-			}
-			var found events.Card
-			if err := json.Unmarshal(entries[0].Value, &found); err != nil {
-				t.Fatal(err)
-			}
-			tags := found.Tags
+			tags := onlyCard(t, w).Tags
 			if !slices.ContainsFunc(tags, func(tag string) bool { return strings.Contains(tag, c.why) }) || slices.Contains(tags, "tools:mine") || !slices.Contains(tags, "other") {
 				t.Errorf("tags: %q", tags)
 			}

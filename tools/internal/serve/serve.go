@@ -8,6 +8,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/jobgraph/jobgraph/tools/internal/browser"
 	"github.com/jobgraph/jobgraph/tools/internal/place"
 )
 
@@ -17,6 +18,8 @@ type Settings struct {
 	Dir place.Dir
 	// Version is the program's.
 	Version string
+	// Browser is what the tool browser works with. With it, there is no other tool: what reaches the web has a program of its own.
+	Browser *browser.Browser
 }
 
 // Run serves the tools on standard input and output until the input ends or ctx does.
@@ -27,6 +30,10 @@ func Run(ctx context.Context, s Settings) error {
 // New makes the server.
 func New(s Settings) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "jobgraph-tools", Version: s.Version}, &sdk.ServerOptions{Logger: slog.New(slog.DiscardHandler)})
+	if s.Browser != nil {
+		add(server, tool{"browser", browserText, false}, s.browse)
+		return server
+	}
 	add(server, tool{"sql", sqlText, true}, s.sql)
 	add(server, tool{"pdf", pdfText, true}, s.pdf)
 	add(server, tool{"plot", plotText, true}, s.plot)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,6 +23,9 @@ var helper sandbox.Helper
 
 func TestMain(m *testing.M) {
 	helper = sandbox.Hook()
+	if len(os.Args) > 1 && os.Args[1] == besideArgument {
+		besideMain()
+	}
 	goleak.VerifyTestMain(m)
 }
 

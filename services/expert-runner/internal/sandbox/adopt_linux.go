@@ -32,7 +32,7 @@ func adopt(path string, argv, env []string, o order, s *said) error {
 	if err != nil {
 		return err
 	}
-	err = watch(s, func() (int, error) { return startHelper(path, argv, env, &o) })
+	err = watch(s, 0, func() (int, error) { return startHelper(path, argv, env, &o) })
 	over()
 	process.EndDescendants(lastKills)
 	return err

@@ -149,6 +149,10 @@ const maxOrder = 60 << 10
 
 // wrap makes cmd start the helper.
 func wrap(cmd *exec.Cmd, level Level, o *order) (*Entry, error) {
+	o.Passed = len(cmd.ExtraFiles)
+	if o.Passed > 0 && !o.Init {
+		return nil, errors.New("enter sandbox: only a program at level namespaces gets further descriptors")
+	}
 	body, err := json.Marshal(o)
 	if err == nil && len(body) > maxOrder {
 		err = errors.New("the paths of its card are too many")
@@ -173,7 +177,7 @@ func wrap(cmd *exec.Cmd, level Level, o *order) (*Entry, error) {
 		return nil, fmt.Errorf("enter sandbox: %w", err)
 	}
 	e.says, e.childs = says, append(e.childs, child)
-	cmd.ExtraFiles = []*os.File{orders, child} // Descriptors 3 and 4.
+	cmd.ExtraFiles = append([]*os.File{orders, child}, cmd.ExtraFiles...) // Descriptors 3, 4, and those of the program.
 	cmd.Args = slices.Concat([]string{"jobgraph-sandbox", argument, cmd.Path}, cmd.Args)
 	cmd.Path = self
 	if cmd.SysProcAttr == nil {

@@ -70,7 +70,7 @@ func obey(path string, argv []string, s *said) error {
 			return err
 		}
 		defer over()
-		return watch(s, func() (int, error) { return o.Limits.start(path, argv, os.Environ()) })
+		return watch(s, o.Passed, func() (int, error) { return o.Limits.start(path, argv, os.Environ(), o.Passed) })
 	}
 	if err := o.Limits.set(0, true); err != nil {
 		return err
@@ -112,7 +112,7 @@ func dropCapabilities() error {
 
 // watch is the init process of a namespace, or the adoptive parent of whatever the program leaves behind: it starts the program,
 // reaps every child, and returns when the program has ended.
-func watch(s *said, start func() (pid int, err error)) error {
+func watch(s *said, passed int, start func() (pid int, err error)) error {
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught) // The program gets signals itself as a member of the group; we end only with it.
 	pid, err := start()
@@ -121,6 +121,9 @@ func watch(s *said, start func() (pid int, err error)) error {
 	}
 	for fd := range 3 { // Only the program has them, so that they close when it ends.
 		_ = unix.Close(fd)
+	}
+	for n := range passed {
+		_ = unix.Close(passedFD + n)
 	}
 	for {
 		var status syscall.WaitStatus

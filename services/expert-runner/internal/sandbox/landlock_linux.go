@@ -31,7 +31,7 @@ func landlock(o *order) error {
 	if errno != 0 {
 		return fmt.Errorf("landlock is not there: %w", errno)
 	}
-	r, size := rules(int(version), o.Network)
+	r, size := rules(int(version), o.Network || o.Spaces) // A namespace without network has nothing to reach but itself.
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&r)), size, 0)
 	if errno != 0 {
 		return fmt.Errorf("landlock: make rules: %w", errno)

@@ -57,9 +57,13 @@ func (l limit) set(pid int) error {
 	return unix.Prlimit(pid, l.resource, &now, nil)
 }
 
-// start starts the program below this process. Limits for it alone are set while it is stopped before its first instruction.
-func (l Limits) start(path string, argv, env []string) (pid int, err error) {
-	attr := &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Ptrace: l.hold()}}
+// start starts the program below this process, with the descriptors that were passed for it. Limits for it alone are set while it is stopped before its first instruction.
+func (l Limits) start(path string, argv, env []string, passed int) (pid int, err error) {
+	files := []uintptr{0, 1, 2}
+	for n := range passed {
+		files = append(files, uintptr(passedFD+n))
+	}
+	attr := &syscall.ProcAttr{Env: env, Files: files, Sys: &syscall.SysProcAttr{Ptrace: l.hold()}}
 	if pid, err = syscall.ForkExec(path, argv, attr); err != nil {
 		return 0, fmt.Errorf("run %s: %w", path, err)
 	}

@@ -21,6 +21,8 @@ type order struct {
 	// Read and Write are as in Policy, including the system's own paths.
 	Read  []string `json:"read,omitempty"`
 	Write []string `json:"write,omitempty"`
+	// Passed is how many further descriptors, from passedFD on, the program gets as its 3, 4 and so on.
+	Passed int `json:"passed,omitempty"`
 	// Limits have their defaults.
 	Limits Limits `json:"limits"`
 	// Fixed, Proc and Counted are what the helper achieved: all mounts are read-only, /proc shows the program's processes
@@ -42,6 +44,7 @@ type said struct {
 const (
 	orderFD   = 3
 	saidFD    = 4
+	passedFD  = 5
 	faultCode = 125
 )
 

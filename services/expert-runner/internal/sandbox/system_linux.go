@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"fmt"
+	"net"
 	"os"
 	"syscall"
 
@@ -41,6 +43,22 @@ func procOf(own bool) []string {
 // systemWrite are the devices that hold nothing.
 func systemWrite() []string {
 	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+}
+
+// Pair is a connection to a program at level namespaces: our end, and the file that it gets.
+func Pair() (net.Conn, *os.File, error) {
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a pair of sockets: %w", err)
+	}
+	ours, theirs := os.NewFile(uintptr(ends[0]), "line"), os.NewFile(uintptr(ends[1]), "line")
+	conn, err := net.FileConn(ours)
+	_ = ours.Close() // The connection has a copy.
+	if err != nil {
+		_ = theirs.Close()
+		return nil, nil, fmt.Errorf("make a pair of sockets: %w", err)
+	}
+	return conn, theirs, nil
 }
 
 // isolate requests separate namespaces. The user stays the same, without rights over the machine; the helper has those over

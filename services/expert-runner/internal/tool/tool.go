@@ -61,6 +61,8 @@ const (
 	SQL  = "sql"
 	Plot = "plot"
 	PDF  = "pdf"
+
+	Browser = "browser"
 )
 
 // BenchNames lists the tools of the program jobgraph-tools, which runs in the workspace, in order.
@@ -72,7 +74,7 @@ const BenchTimeout = 3 * time.Minute
 // Names lists all tools in order.
 func Names() []string {
 	return []string{
-		Edit, Fetch, Find, ListFiles, ListKnowledge, PDF, Plot, ReadFile, ReadKnowledge, Remember, Run, SearchKnowledge, SearchWeb, SQL, WriteFile,
+		Browser, Edit, Fetch, Find, ListFiles, ListKnowledge, PDF, Plot, ReadFile, ReadKnowledge, Remember, Run, SearchKnowledge, SearchWeb, SQL, WriteFile,
 	}
 }
 
