@@ -72,6 +72,9 @@ type GraphCreated struct {
 	// Notices are what a person should know before the SubJobs begin: guidance of the planner (CodeGuidance), then warnings.
 	Notices       Faults        `json:"notices,omitempty"`
 	FailurePolicy FailurePolicy `json:"failure_policy,omitempty"` // FailurePolicy is the profile's, if the request has none.
+	// Fallback names the level of the profile that made the plan because the model gave none that is valid: earlier, single or
+	// three_steps; empty if the plan is the model's, the request's, or one that was kept.
+	Fallback string `json:"fallback,omitempty"`
 	Spent
 }
 

@@ -373,6 +373,8 @@ func (g *GraphCreated) scan(s *plainjson.Scanner) func(key []byte) bool {
 			return s.Value(&g.Notices)
 		case "failure_policy":
 			return s.Text((*string)(&g.FailurePolicy))
+		case "fallback":
+			return s.Text(&g.Fallback)
 		case "tokens":
 			return s.Int64(&g.Tokens)
 		case "cost_usd":

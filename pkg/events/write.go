@@ -253,6 +253,7 @@ func (g *GraphCreated) write(w *plainjson.Writer) {
 	w.Some("warnings", len(g.Warnings) > 0, g.Warnings)
 	w.Some("notices", len(g.Notices) > 0, g.Notices)
 	w.Text("failure_policy", string(g.FailurePolicy))
+	w.Text("fallback", g.Fallback)
 	w.Int("tokens", g.Tokens)
 	w.Some("cost_usd", g.CostUSD != 0, g.CostUSD)
 	w.Close()

@@ -55,7 +55,7 @@ func newProxy(line *os.File) (*proxy, error) {
 	}}}
 	plain := &httputil.ReverseProxy{
 		Rewrite:   func(*httputil.ProxyRequest) {},
-		Transport: &http.Transport{DialContext: p.dial, DisableCompression: true, MaxIdleConnsPerHost: 6, IdleConnTimeout: 30 * time.Second},
+		Transport: &http.Transport{DialContext: func(ctx context.Context, _, address string) (net.Conn, error) { return p.dial(ctx, address) }, DisableCompression: true, MaxIdleConnsPerHost: 6, IdleConnTimeout: 30 * time.Second},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 		},
@@ -91,7 +91,7 @@ func (p *proxy) forget(host string) {
 }
 
 // dial connects to an address through the relay.
-func (p *proxy) dial(ctx context.Context, _, address string) (net.Conn, error) {
+func (p *proxy) dial(ctx context.Context, address string) (*through, error) {
 	theirs, ours := io.Pipe()
 	request, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodPost, "http://relay/?to="+url.QueryEscape(address), theirs)
 	if err != nil {
@@ -126,7 +126,7 @@ func (p *proxy) note(address string, err error) error {
 
 // tunnel serves CONNECT.
 func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request) {
-	far, err := p.dial(r.Context(), "tcp", r.Host)
+	far, err := p.dial(r.Context(), r.Host)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadGateway)
 		return
@@ -144,7 +144,7 @@ func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	go func() { // Ends with either connection; both are closed when the other direction has ended.
 		defer close(done)
 		_, _ = io.Copy(far, buffered)
-		_ = far.(*through).out.Close()
+		_ = far.out.Close()
 	}()
 	_, _ = io.Copy(near, far)
 	_ = near.Close()

@@ -14,7 +14,7 @@ import (
 // Plain and encrypted requests go over the relay; what it refuses is answered with the reason, which is kept.
 func TestEverythingGoesOverTheRelay(t *testing.T) {
 	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)                            // The test sees what there is of it.
+		body, _ := io.ReadAll(r.Body)                             // The test sees what there is of it.
 		_, _ = io.WriteString(w, r.Method+" "+string(body)+" ok") // As above.
 	})
 	plain, secure := httptest.NewServer(answer), httptest.NewTLSServer(answer)
@@ -88,7 +88,7 @@ func TestWithoutTheRunnerThereIsNoWay(t *testing.T) {
 	p.relay.CloseIdleConnections()
 	gone, end := context.WithCancel(t.Context())
 	end()
-	if _, err := p.dial(gone, "tcp", "example.org:443"); err == nil {
+	if _, err := p.dial(gone, "example.org:443"); err == nil {
 		t.Error("it was reached")
 	}
 }

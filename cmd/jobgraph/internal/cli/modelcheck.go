@@ -132,11 +132,12 @@ func planIn(ctx context.Context, c *client.Client, profile string) (modelcheck.T
 		t.Tokens, t.CostUSD = v.Cost.Tokens, v.Cost.CostUSD
 		switch data := e.Data.(type) {
 		case *events.GraphCreated:
-			for i := range data.Warnings { // With one about the answer itself the plan is not the model's: another stands in for it.
-				if data.Warnings[i].Code == events.CodeMalformed {
-					t.Note = "its answer is no plan: " + reason(&data.Warnings[i])
-					return t, nil
+			if data.Fallback != "" { // The plan is not the model's: another stands in for it.
+				t.Note = "its answer is no plan that works"
+				if len(data.Warnings) > 0 {
+					t.Note = "its answer is no plan: " + reason(&data.Warnings[len(data.Warnings)-1])
 				}
+				return t, nil
 			}
 			t.Works, t.Note = true, fmt.Sprintf("%d steps", len(data.Plan.SubJobs))
 			return t, nil

@@ -119,6 +119,7 @@ func listen(opts *server.Options, addr string) error {
 // claim creates the folder and locks it.
 func (e *Server) claim() error {
 	if e.store == "" {
+		sweep(os.TempDir(), time.Now().Add(-keptFor))
 		dir, err := os.MkdirTemp("", "jobgraph-")
 		if err != nil {
 			return fmt.Errorf("make store: %w", err)
@@ -129,7 +130,7 @@ func (e *Server) claim() error {
 	if err := os.MkdirAll(e.store, 0o700); err != nil {
 		return fmt.Errorf("make store: %w", err)
 	}
-	lock, err := os.OpenFile(filepath.Join(e.store, "jobgraph.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(filepath.Join(e.store, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("lock store: %w", err)
 	}
@@ -141,6 +142,8 @@ func (e *Server) claim() error {
 		}}
 	}
 	e.lock = lock
+	now := time.Now()
+	_ = os.Chtimes(lock.Name(), now, now) // It says when the folder was used; an older time only has it go sooner.
 	return nil
 }
 

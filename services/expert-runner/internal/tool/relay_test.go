@@ -13,7 +13,7 @@ import (
 )
 
 // relaying is a client whose connections go over a relay behind a guard; over is closed when the relay has ended.
-func relaying(t *testing.T, ctx context.Context, g *Guard) (client *http.Client, line net.Conn, over <-chan struct{}) {
+func relaying(ctx context.Context, t *testing.T, g *Guard) (client *http.Client, line net.Conn, over <-chan struct{}) {
 	t.Helper()
 	listen, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -63,7 +63,7 @@ func TestARelayReachesWhatItsGuardPermits(t *testing.T) {
 	}))
 	defer site.Close()
 	address := strings.TrimPrefix(site.URL, "http://")
-	client, _, _ := relaying(t, t.Context(), &Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	client, _, _ := relaying(t.Context(), t, &Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	const request = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
 	for range 3 {
 		if code, said := ask(t, client, address, request); code != http.StatusOK || !strings.HasSuffix(said, "POST hello") {
@@ -75,18 +75,18 @@ func TestARelayReachesWhatItsGuardPermits(t *testing.T) {
 			t.Errorf("%q: %d %s", to, code, said)
 		}
 	}
-	strict, _, _ := relaying(t, t.Context(), &Guard{})
+	strict, _, _ := relaying(t.Context(), t, &Guard{})
 	if code, said := ask(t, strict, "localhost"+address[strings.LastIndex(address, ":"):], request); code != http.StatusBadGateway || !strings.Contains(said, "is not a public address") {
 		t.Errorf("%d %s", code, said)
 	}
 }
 
 func TestARelayEndsWithItsLineAndItsRun(t *testing.T) {
-	_, line, over := relaying(t, t.Context(), &Guard{})
+	_, line, over := relaying(t.Context(), t, &Guard{})
 	_ = line.Close() // The program has ended.
 	<-over
 	ctx, end := context.WithCancel(t.Context())
-	_, _, over = relaying(t, ctx, &Guard{})
+	_, _, over = relaying(ctx, t, &Guard{})
 	end()
 	<-over
 }

@@ -86,7 +86,7 @@ func (l *Loop) payload(ctx context.Context, w *events.Work, v *verdict) (any, er
 	end.Plan = schedule.Routed(end.Plan) // Done here and not in planning, whose old records must fold to the same state.
 	created := &events.GraphCreated{
 		PlanVersion: w.PlanVersion, Plan: end.Plan, Finalize: end.Finalize, Warnings: end.Warnings, Notices: end.Notices,
-		FailurePolicy: end.FailurePolicy, Spent: v.spent,
+		FailurePolicy: end.FailurePolicy, Fallback: string(end.Fallback), Spent: v.spent,
 	}
 	if end.Final != nil {
 		created.FinalPool, created.FinalPure = end.Final.Pool, end.Final.Pure

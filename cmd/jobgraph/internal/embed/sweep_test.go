@@ -1,0 +1,87 @@
+package embed
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Of the folders for temporary files only stores go, and of these only those that nobody has used for long and nobody uses.
+func TestTemporaryStoresGoAfterTheirTime(t *testing.T) {
+	dir, long, now := t.TempDir(), time.Now().Add(-8*24*time.Hour), time.Now()
+	make := func(name, file string, used time.Time) string {
+		path := filepath.Join(dir, name, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, used, used); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	make("jobgraph-1", lockFile, long)
+	make("jobgraph-1", "jetstream/data", now)
+	make("jobgraph-2", lockFile, now)
+	used := make("jobgraph-3", lockFile, long)
+	make("jobgraph-4", "something", long)
+	make("jobgraph-run-5", lockFile, long)
+	make("mine-6", lockFile, long)
+	elsewhere := filepath.Dir(make("elsewhere", lockFile, long))
+	if err := os.Symlink(elsewhere, filepath.Join(dir, "jobgraph-7")); err != nil {
+		t.Fatal(err)
+	}
+	held, err := os.OpenFile(used, os.O_RDWR, 0)
+	if err == nil {
+		err = syscall.Flock(int(held.Fd()), syscall.LOCK_EX)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = held.Close() }()
+	left := func() (names []string) {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			names = append(names, entry.Name())
+		}
+		return names
+	}
+	before := left()
+	sweep(dir, now.Add(-keptFor))
+	want := slices.DeleteFunc(before, func(name string) bool { return name == "jobgraph-1" })
+	if diff := cmp.Diff(want, left()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	sweep(filepath.Join(dir, "nowhere"), now) // There is nothing to remove.
+}
+
+// A store that is opened again counts as used.
+func TestOpeningAStoreRenewsItsTime(t *testing.T) {
+	store := t.TempDir()
+	long := time.Now().Add(-8 * 24 * time.Hour)
+	path := filepath.Join(store, lockFile)
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, long, long); err != nil {
+		t.Fatal(err)
+	}
+	e := &Server{store: store}
+	if err := e.claim(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.lock.Close() }()
+	if info, err := os.Stat(path); err != nil || info.ModTime().Before(time.Now().Add(-time.Hour)) {
+		t.Errorf("%v %v", info, err)
+	}
+}
