@@ -28,10 +28,10 @@ VCS := $(if $(shell git rev-parse HEAD 2>/dev/null),-buildvcs=true)
 LINT := ./cmd/internal/lint
 
 # What test-full adds to test, in order of cost. Each is a target of its own; .ci/run times them one by one.
-FULL := lint modules release-test race workers metrics fuzz bench sweep e2e e2e-compose
+FULL := lint modules release-test race workers metrics fuzz bench browser sweep e2e e2e-compose
 
 .PHONY: help build test test-full modules release release-test race fuzz bench lint fmt tidy gen verify up run images e2e e2e-compose sweep \
-	workers metrics versions phases tools clean pgo picture measure
+	workers metrics versions phases tools clean pgo picture pictures measure browser browser-bench
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -100,6 +100,12 @@ e2e: ## run jobs on real processes that are killed on the way
 e2e-compose: ## run jobs on containers that are restarted on the way (needs a Docker engine and docker-compose)
 	scripts/e2e-compose.sh
 
+browser: ## play the console in a real Chromium: a first session, every page, by keyboard, on a phone, 10,000 steps (needs chromium)
+	scripts/tagged.sh browser
+
+browser-bench: ## measure how soon the console shows a job, how late an event, and the memory it takes (needs chromium, a quiet machine)
+	go test -tags browser -run '^$$' -bench . -benchtime 5x -timeout 30m ./cmd/jobgraph/browser
+
 workers: ## run jobs on workers in Python and shell that speak to the bus themselves, and check them (needs python3, jq)
 	scripts/workers.sh
 
@@ -111,7 +117,7 @@ metrics: ## check the metrics of every service with promtool (needs promtool and
 
 lint: $(TOOLS)/golangci-lint $(TOOLS)/staticcheck $(TOOLS)/gofumpt ## check style, the import law and common mistakes
 	$(TOOLS)/golangci-lint run $$(go list -m -f '{{.Dir}}/...')
-	$(TOOLS)/staticcheck -tags e2e,sweep $$(go list work)
+	$(TOOLS)/staticcheck -tags e2e,sweep,browser $$(go list work)
 	@unformatted=$$($(TOOLS)/gofumpt -l cmd examples pkg services tools); \
 	if [ -n "$$unformatted" ]; then echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; fi
 
@@ -129,6 +135,10 @@ verify: gen fmt ## check that generated and formatted files are committed
 
 picture: ## draw the run of the README and record the session of docs/terminal.md anew
 	go test -count=1 ./cmd/jobgraph -run 'Picture|Recording' -update
+
+pictures: ## take the pictures of docs/console.md anew (needs chromium and a font, such as Debian's fonts-dejavu-core)
+	@mkdir -p docs/console
+	PICTURES=$(CURDIR)/docs/console scripts/tagged.sh browser
 
 measure: build ## print what the structure of the code is measured by, beside what is wanted
 	go run ./cmd/internal/measure -bin bin .

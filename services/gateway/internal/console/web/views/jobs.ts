@@ -73,7 +73,7 @@ export function jobsPage(q: URLSearchParams): Page {
       filters(),
       load.fault && !load.value ? faultView(load.fault, jobs.refresh) : null,
       !load.value && !load.fault ? h("div", { class: "loading" }, "Reading jobs …") : null,
-      load.value && !list.length ? (total ? empty("No job matches.", h("button", { onclick: () => go("/jobs") }, "Remove the filters")) : empty("There are no jobs yet.",
+      load.value && !list.length ? (total || q.get("status") ? empty("No job matches.", h("button", { onclick: () => go("/jobs") }, "Remove the filters")) : empty("There are no jobs yet.",
         h("p", null, "Submit one here, or from a terminal:"), h("code", { class: "block" }, "jobgraph submit 'Plan a birthday party'"))) : null,
       list.length ? h("table", { class: "jobs" },
         h("thead", null, h("tr", null, h("th", { class: "pick" }, h("span", { class: "sr" }, "Choose")), h("th", null, "Status"), h("th", null, "Job"), h("th", null, "Steps"), h("th", { class: "num wide-only" }, "Cost"), h("th", { class: "num wide-only" }, "Time"), h("th", { class: "when" }, "Changed"))),

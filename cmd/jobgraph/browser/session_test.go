@@ -1,0 +1,151 @@
+//go:build browser
+
+package browser
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// trip is the files of a stack whose job has every kind of step: a program, a person with a form, an agent whose write has to be
+// approved, and work for a runner of its own.
+func trip() map[string]string {
+	gate := `#!/bin/sh
+cat >/dev/null
+echo "step $JOBGRAPH_SUBJOB begins" >&2
+while [ ! -e "$DIR/gate-$JOBGRAPH_SUBJOB" ]; do sleep 0.1; done
+echo "\"$JOBGRAPH_SUBJOB of run $JOBGRAPH_RUN\""
+`
+	return map[string]string{
+		"gate.sh":           gate,
+		"experts/gate.md":   "---\nname: Gate\ndescription: Waits for a file\nkind: command\nsandbox: none\ncommand: [\"$DIR/gate.sh\"]\n---\n",
+		"experts/person.md": "---\nname: Person\ndescription: Knows how many will come\nkind: human\noutput_schema: {type: object, required: [guests], properties: {guests: {type: integer, minimum: 1, title: Guests}, note: {type: string}}}\n---\nHow many will come?\n",
+		"experts/scribe.md": "---\nname: Scribe\ndescription: Writes the invitation\nkind: llm\ntools: [write_file]\npolicies:\n  - {tool: write_file, action: ask, reason: Invitations are looked at first.}\n---\nYou write invitations.\n",
+		"far/far.md":        "---\nname: Far\ndescription: Works elsewhere\nkind: command\npool: far\nsandbox: none\ncommand: [\"$DIR/gate.sh\"]\n---\n",
+		"model.yaml": `answers:
+  - when: {result: wrote}
+    text: "The invitation is written.\n<deliverable>**Come** at eight.</deliverable>"
+  - when: {contains: [Write the invitation]}
+    calls: [{name: write_file, args: '{"path":"invitation.md","content":"# Come\n\nAt eight. <script>alert(1)</script>\n"}'}]
+`,
+	}
+}
+
+// tripPlan is its plan; the title of a step is hostile.
+func tripPlan() map[string]any {
+	step := func(id, expert, title string, after ...string) map[string]any {
+		return map[string]any{"id": id, "goal": title, "title": title, "expert": expert, "dependencies": after}
+	}
+	return map[string]any{"title": "A trip", "subjobs": []any{
+		step("pack", "Gate", "Pack <img src=x onerror=alert(1)> the bags"),
+		step("count", "Person", "How many will come"),
+		step("invite", "Scribe", "Write the invitation", "count"),
+		step("drive", "Far", "Drive there", "pack"),
+		step("party", "Gate", "Have a party", "invite", "drive"),
+	}}
+}
+
+// A person submits a job, watches it, answers, approves, loses a runner and the gateway, winds back, forks, compares and takes an export
+// along.
+//
+// proves C40
+func TestTheFirstSession(t *testing.T) {
+	s := begin(t, trip())
+	far := s.runner("far")
+	v := look(s, desktop, "/jobs")
+	v.read("main", "There are no jobs yet")
+
+	// Submit a plan of one's own.
+	v.click("a", "New job")
+	v.write("#new-goal", "A trip to the sea")
+	v.click("summary", "A plan of your own")
+	eval[bool](v, "(() => { const e = document.querySelector('#new-plan'); e.value = JSON.stringify("+quotedJSON(tripPlan())+"); e.dispatchEvent(new Event('input', {bubbles: true})); return true; })()")
+	v.click("button[type=submit]", "Submit")
+
+	// Watch it begin.
+	v.expression("/^#.jobs.[\\w-]+$/.test(location.hash)")
+	job := eval[string](v, "location.hash.slice('#/jobs/'.length)")
+	v.step("pack", "running")
+	v.step("drive", "planned")
+	picture(v, "running")
+
+	// Answer the form.
+	v.visit("/inbox?job=" + job)
+	v.write("article input[type=number]", "7")
+	v.click("article button[type=submit]", "Answer")
+	v.read(".toast", "answered")
+
+	// Approve the write of the agent, with its exact arguments in sight.
+	v.expression("[...document.querySelectorAll('article textarea')].some((e) => e.value.includes('invitation.md'))")
+	picture(v, "approval")
+	v.click("article button", "Approve")
+	v.visit("/jobs/" + job)
+	v.step("invite", "finished")
+
+	// Kill the runner of a step, and see another one resume it.
+	s.open("pack")
+	v.step("drive", "running")
+	end(far)
+	s.open("drive")
+	s.runner("far")
+	v.step("drive", "finished")
+
+	// Kill the gateway, and see the page go on.
+	s.kill()
+	v.read("body", "No connection")
+	s.start()
+	v.gone(".banner")
+	s.open("party")
+	v.step("party", "finished")
+	v.read(".job-head", "finished")
+
+	// Wind back to where nothing had been packed.
+	eval[bool](v, "(document.querySelector('#slider').focus(), true)")
+	v.expression("document.querySelector('#slider').max > 10")
+	v.keys(kb.Home)
+	v.see(".slider-text strong")
+	for eval[string](v, "document.querySelector('.slider-text strong').innerText") != "graph.created" {
+		v.keys(kb.ArrowRight)
+	}
+	v.step("pack", "ready")
+	v.step("party", "planned")
+	picture(v, "past")
+	v.click(".slider button", "To the end")
+	v.step("party", "finished")
+
+	// A step and what it did.
+	v.visit("/jobs/" + job + "?step=invite")
+	v.click(".drawer [role=tab]", "Journal")
+	v.read(".drawer", "write_file")
+	picture(v, "step")
+
+	// Fork from a step, and compare.
+	v.visit("/jobs/" + job + "?step=party")
+	v.click(".drawer .actions button", "Fork from here")
+	v.write("#act-new_id", "again")
+	v.click("form.act button[type=submit]", "Fork")
+	v.expression("location.hash.startsWith('#/jobs/again')")
+	v.step("party", "finished")
+	v.visit("/compare/" + job + "/again")
+	v.expression("document.querySelectorAll('job-graph').length === 2")
+	v.read("main", "Differences")
+	picture(v, "compare")
+
+	// An export, wound back without the server.
+	path := filepath.Join(s.dir, "trip.jsonl")
+	if err := os.WriteFile(path, s.download("/jobs/"+job+"/export"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v.visit("/open")
+	v.see("#file")
+	s.kill()
+	v.do(chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{path}))
+	v.read(".job-head", "from a file")
+	v.step("party", "finished")
+	eval[bool](v, "(() => { const e = document.querySelector('#slider'); e.value = 0; e.dispatchEvent(new Event('input', {bubbles: true})); return true; })()")
+	v.gone(".s-finished")
+}
