@@ -1,7 +1,9 @@
 package canvas_test
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -162,6 +164,49 @@ func TestRunsHaveTheTimesOfTheirQueueAndTheirWork(t *testing.T) {
 	}
 	if len(of) != 3 || of[0].Outcome != string(events.ExecutionError) || of[1].Outcome != string(events.TooComplicated) || *of[0].Ended-*of[0].Started != 500 || of[0].Tokens != 10 {
 		t.Errorf("%+v", of)
+	}
+}
+
+// A step that is too complicated goes from READY to READY if its run was over at once: the run that splits it is issued without a move.
+func TestARunThatIsIssuedWithoutAMoveIsSeen(t *testing.T) {
+	r, err := jobtest.Script{
+		Plan:    &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "a", Expert: "e"}}},
+		Planner: func(events.Work) (*events.Plan, error) { return nil, errors.New("no plan") },
+		Default: func(events.Work) events.SubJobReported { return jobtest.TooComplicated("too much") },
+	}.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Events = slices.DeleteFunc(r.Events, func(e events.Event) bool { return e.Kind == events.KindSubJobStarted })
+	var issued []int
+	l := follow(t, r.Events, 0).Timeline()
+	for _, run := range l.Runs {
+		if run.SubJob == "a" && run.Queued != nil {
+			issued = append(issued, run.Run)
+		}
+	}
+	var moves []any
+	for _, m := range l.Moves {
+		if l.IDs[m[1].(int)] == "a" {
+			moves = append(moves, fmt.Sprint(m[2], m[3]))
+		}
+	}
+	if len(issued) < 2 || !slices.Contains(moves, any("ready2")) {
+		t.Errorf("runs %v, moves %v", issued, moves)
+	}
+}
+
+func TestAMilestoneIsAChange(t *testing.T) {
+	log := grown(t)
+	at := slices.IndexFunc(log, func(e events.Event) bool { return e.Kind == events.KindSubJobStarted && e.SubJob == "a" })
+	c := follow(t, log, log[at].Seq)
+	if err := c.Take(&events.Event{
+		Seq: log[at].Seq + 1, Time: log[at].Time, Kind: events.KindSubJobProgressed, Job: log[at].Job, SubJob: "a", Run: 1, Data: &events.SubJobProgressed{Message: "half", Done: 1, Total: 2},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if g := c.Since(log[at].Seq); len(g.SubJobs) != 1 || g.SubJobs[0].Progress == nil || g.SubJobs[0].Progress.Message != "half" {
+		t.Errorf("%+v", g.SubJobs)
 	}
 }
 

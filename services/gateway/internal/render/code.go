@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/alecthomas/chroma/v2"
 	formatter "github.com/alecthomas/chroma/v2/formatters/html"
-	"github.com/alecthomas/chroma/v2/styles"
 
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
@@ -59,6 +59,9 @@ var writer = sync.OnceValue(func() *formatter.Formatter {
 	return formatter.New(formatter.WithClasses(true), formatter.PreventSurroundingPre(true))
 })
 
+// unstyled is a style without colours: those of the console are in its own sheet, and chroma's would add 0.3 MB to each program.
+var unstyled = sync.OnceValue(func() *chroma.Style { return chroma.MustNewStyle("console", chroma.StyleEntries{}) })
+
 // maxColoured is up to which size a text is coloured, in bytes.
 const maxColoured = 64 << 10
 
@@ -73,7 +76,7 @@ func highlight(text, language string) string {
 	}
 	var b strings.Builder
 	b.WriteString(`<pre class="chroma"><code>`)
-	if writer().Format(&b, styles.Fallback, tokens) != nil {
+	if writer().Format(&b, unstyled(), tokens) != nil {
 		return plain(text)
 	}
 	b.WriteString("</code></pre>")

@@ -13,7 +13,7 @@ import (
 // hostile are texts that try to run something, load something or break out of their place.
 var hostile = []string{
 	`<script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `<svg/onload=alert(1)>`, `<iframe src="https://evil.example"></iframe>`,
-	`[click](javascript:alert(1))`, `[click](JaVaScRiPt:alert(1))`, `[click](data:text/html;base64,PHNjcmlwdD4=)`, `![x](https://evil.example/pixel.png)`,
+	`[click](javascript:alert(1))`, `[click](ftp://evil.example/x)`, `[click](JaVaScRiPt:alert(1))`, `[click](data:text/html;base64,PHNjcmlwdD4=)`, `![x](https://evil.example/pixel.png)`,
 	`<a href="jav&#x09;ascript:alert(1)">x</a>`, "```\"><script>alert(1)</script>\n</code></pre><script>alert(1)</script>\n```", `<style>*{display:none}</style>`,
 	`<form action="https://evil.example"><input name=a></form>`, `<base href="https://evil.example">`, `<meta http-equiv=refresh content="0;url=https://evil.example">`,
 	`<math><mtext></p><style><img src onerror=alert(1)>`, `<div id="app" class="x" style="position:fixed">`, "<https://ok.example/\"onclick=alert(1)>", `<object data=x><embed src=x>`,

@@ -89,6 +89,15 @@ func TestAStepIsShownWithEverythingThatIsKnownOfIt(t *testing.T) {
 	s.refused(s.request(verb.Viewer, http.MethodGet, "/api/v1/jobs/j/payloads/"+strings.Repeat("a", 64), ""), http.StatusNotFound, events.CodeNotFound)
 }
 
+func TestOfALongLogTheEndIsShown(t *testing.T) {
+	s := open(t, nil, nil)
+	s.planned("j")
+	s.state("j", events.Event{Kind: events.KindSubJobReported, SubJob: "c", Run: 1, Data: &events.SubJobReported{Outcome: events.Success, Log: strings.Repeat("x", 20_000) + "end"}})
+	if step := read[verb.SubJobOf](s, "/api/v1/jobs/j/subjobs/c"); step.LogSize != 20_003 || len(step.Log) != 16<<10 || !strings.HasSuffix(step.Log, "end") {
+		t.Errorf("%d of %d bytes", len(step.Log), step.LogSize)
+	}
+}
+
 func TestAStepIsShownAsItWasAtAnEvent(t *testing.T) {
 	s := open(t, nil, nil)
 	s.worked("page")
