@@ -17,11 +17,62 @@ const helpWidth = 80
 
 // fitHelp wraps the help of a command and of all its subcommands to helpWidth columns.
 func fitHelp(root *cobra.Command) {
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth)))
+	root.SetUsageFunc(func(c *cobra.Command) error {
+		_, err := io.WriteString(c.OutOrStderr(), usage(c))
+		return err
+	})
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		text := strings.TrimRight(flowing(cmp.Or(c.Long, c.Short)), " \n") + "\n\n" + c.UsageString()
 		_, _ = io.WriteString(c.OutOrStdout(), wrapped(text)) // There is no other output.
 	})
+}
+
+// usage says how a command is called. It takes no template: see package template for what one costs.
+func usage(c *cobra.Command) string {
+	var b strings.Builder
+	b.WriteString("Usage:")
+	if c.Runnable() {
+		b.WriteString("\n  " + c.UseLine())
+	}
+	if c.HasAvailableSubCommands() {
+		b.WriteString("\n  " + c.CommandPath() + " [command]")
+	}
+	if len(c.Aliases) > 0 {
+		b.WriteString("\n\nAliases:\n  " + c.NameAndAliases())
+	}
+	if c.HasExample() {
+		b.WriteString("\n\nExamples:\n" + c.Example)
+	}
+	if c.HasAvailableSubCommands() {
+		for _, group := range append(c.Groups(), &cobra.Group{Title: "Available Commands:"}) {
+			b.WriteString(commandsOf(c, group))
+		}
+	}
+	if c.HasAvailableLocalFlags() {
+		b.WriteString("\n\nFlags:\n" + strings.TrimRight(c.LocalFlags().FlagUsagesWrapped(helpWidth), " \n"))
+	}
+	if c.HasAvailableInheritedFlags() {
+		b.WriteString("\n\nGlobal Flags:\n" + strings.TrimRight(c.InheritedFlags().FlagUsagesWrapped(helpWidth), " \n"))
+	}
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\n\nUse \"%s [command] --help\" for more information about a command.", c.CommandPath())
+	}
+	return b.String() + "\n"
+}
+
+// commandsOf lists the commands of one group, which has no ID for those without a group; empty if it has none.
+func commandsOf(c *cobra.Command, group *cobra.Group) string {
+	var b strings.Builder
+	for _, below := range c.Commands() {
+		if below.GroupID != group.ID || !below.IsAvailableCommand() && below.Name() != "help" {
+			continue
+		}
+		if b.Len() == 0 {
+			b.WriteString("\n\n" + group.Title)
+		}
+		fmt.Fprintf(&b, "\n  %-*s %s", below.NamePadding(), below.Name(), below.Short)
+	}
+	return b.String()
 }
 
 // flowing joins the lines of each paragraph; indented lines and headings stay separate.

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/template"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/template"
 )
 
 //go:embed template
@@ -125,13 +125,12 @@ func (t Template) Write(dir string, p Project) ([]string, error) {
 
 // fill returns a template with the project's values.
 func (p Project) fill(name, text string) ([]byte, error) {
-	t, err := template.New(name).Option("missingkey=error").Parse(text)
+	t, err := template.Parse(name, text)
 	if err != nil {
 		return nil, err
 	}
-	var b strings.Builder
-	err = t.Execute(&b, p)
-	return []byte(b.String()), err
+	filled, err := t.Execute(name, p)
+	return []byte(filled), err
 }
 
 // vacant refuses a folder with anything in it: no file of a person is replaced or mixed up with those of a template.

@@ -58,6 +58,9 @@ func (s Step) Name() string {
 	return s.ID
 }
 
+// Compute gives Name to prompts. It serves as template.Computed.
+func (s Step) Compute(name string) (any, bool) { return s.Name(), name == "Name" }
+
 // New collects the steps of a plan that have a result, in the plan's order.
 func New(form string, p *events.Plan, results map[string]json.RawMessage) Material {
 	m := Material{Form: form, Title: p.Title, Thought: p.Thought}

@@ -7,9 +7,9 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"text/template"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/template"
 	"github.com/jobgraph/jobgraph/services/planner/internal/finish"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
@@ -19,8 +19,6 @@ const fallbackLanguage = "en"
 
 // prompt is one template that defines "system" and "user".
 type prompt struct{ template *template.Template }
-
-var functions = template.FuncMap{"join": strings.Join}
 
 // readPrompts parses every template together with the shared parts of its language (files that begin with an underscore).
 // It renders each once with every variable set and once with none.
@@ -52,16 +50,16 @@ func (s *Set) readPrompts(files map[string]file) []error {
 func language(name string) string { return path.Base(path.Dir(name)) }
 
 func parsePrompt(f file, parts string) (*prompt, error) {
-	t, err := template.New(f.name).Funcs(functions).Option("missingkey=error").Parse(string(f.data))
+	t, err := template.Parse(f.name, string(f.data))
 	if err != nil {
 		return nil, fmt.Errorf("read prompt: %w", err)
 	}
 	for _, part := range []string{"system", "user"} {
-		if t.Lookup(part) == nil {
+		if !t.Has(part) {
 			return nil, fmt.Errorf("%s:1:1: does not define %q", f.name, part)
 		}
 	}
-	if _, err := t.New("parts").Parse(parts); err != nil {
+	if err := t.Add("parts", parts); err != nil {
 		return nil, fmt.Errorf("read parts of prompt %s: %w", f.name, err)
 	}
 	p := &prompt{t}
@@ -91,9 +89,9 @@ func sample() planning.Vars {
 }
 
 func (p *prompt) render(v planning.Vars) (planning.Prompt, error) {
-	var system, user strings.Builder
-	err := errors.Join(p.template.ExecuteTemplate(&system, "system", v), p.template.ExecuteTemplate(&user, "user", v))
-	return planning.Prompt{System: system.String(), User: user.String()}, err
+	system, err := p.template.Execute("system", v)
+	user, err2 := p.template.Execute("user", v)
+	return planning.Prompt{System: system, User: user}, errors.Join(err, err2)
 }
 
 // Render renders a prompt in the language of a locale, or in English if that has none. It serves as planning.Ports.Render.
