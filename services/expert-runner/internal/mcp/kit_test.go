@@ -11,9 +11,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,6 +37,13 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// hang never returns. A program without cgo that waits for nothing at all would be ended by Go itself, as one in a deadlock.
+func hang() {
+	never := make(chan os.Signal, 1)
+	signal.Notify(never, syscall.SIGUSR2)
+	<-never
+}
+
 // play is a server on standard input and output: a good one, or one of many bad ones.
 func play(role string) {
 	if kind, is := strings.CutPrefix(role, "noisy "); is {
@@ -46,10 +55,10 @@ func play(role string) {
 		fmt.Fprintln(os.Stdout, "Welcome to my server!")
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	case "deaf":
-		<-make(chan struct{})
+		hang()
 	case "stubborn": // It ignores every request to end, and so does its child.
 		_ = exec.Command("sh", "-c", "trap '' TERM; while :; do sleep 1; done").Start()
-		<-make(chan struct{})
+		hang()
 	case "broke":
 		fmt.Fprintln(os.Stderr, "no licence found")
 		os.Exit(3)
