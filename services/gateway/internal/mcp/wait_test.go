@@ -109,10 +109,13 @@ var (
 	nestedForm = json.RawMessage(`{"type":"object","required":["to"],"properties":{"to":{"type":"array","items":{"type":"string"}}}}`)
 )
 
-// person answers what a client is asked, and keeps the forms.
+// person answers what a client is asked, and keeps the forms. A client may ask several at once.
 func person(result *sdk.ElicitResult, forms *[]string) *sdk.ClientOptions {
+	var mu sync.Mutex
 	return &sdk.ClientOptions{ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 		text, err := json.Marshal(r.Params.RequestedSchema)
+		mu.Lock()
+		defer mu.Unlock()
 		*forms = append(*forms, r.Params.Message+" "+string(text))
 		return result, err
 	}}
