@@ -7,7 +7,6 @@ SHELL := bash
 # Pinned checkers live in .cache/bin, so that nothing is installed outside the work tree.
 TOOLS         := $(CURDIR)/.cache/bin
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFUMPT       := mvdan.cc/gofumpt@v0.12.0
 
 # Settings of single targets: make fuzz FUZZTIME=1m, make up ARGS='--ephemeral'.
@@ -58,8 +57,8 @@ up: ## start bus, planner, scheduler, expert-runner and gateway in one process (
 
 test: ## vet and test all modules
 	go vet work
-	go test -timeout 20m work
-	go test -count=1 $(LINT)
+	go test -vet=off -timeout 20m $$(go list work | grep -v "$(LINT:.%=%)$$")
+	go test -vet=off -count=1 $(LINT)
 
 test-full: test ## test, and everything that needs more than Go: race, lint, foreign workers, promtool, crashes, containers
 	@for phase in $(FULL); do echo "== $$phase"; $(MAKE) --no-print-directory $$phase; done
@@ -76,7 +75,7 @@ race: ## test all modules with the race detector (needs a C compiler)
 	CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE:-}" JOBGRAPH_TEST_PROGRAMS="$(PLAIN)" \
 	go test -race -timeout 30m -exec "$(CURDIR)/scripts/in-memory.sh" $$(go list work | grep -v "/cmd/internal/lint$$")
 
-modules: ## build and vet every module by itself, as one who gets only that one would
+modules: ## check that every module by itself is made of what the workspace tests
 	scripts/modules.sh
 
 release: ## tag every module for VERSION=vX.Y.Z, in a commit beside the branch, so that `go get` and `go install` find them
@@ -115,9 +114,8 @@ versions: ## run services of the release before beside those of this tree: every
 metrics: ## check the metrics of every service with promtool (needs promtool and curl)
 	scripts/metrics.sh
 
-lint: $(TOOLS)/golangci-lint $(TOOLS)/staticcheck $(TOOLS)/gofumpt ## check style, the import law and common mistakes
+lint: $(TOOLS)/golangci-lint $(TOOLS)/gofumpt ## check style, the import law and common mistakes
 	$(TOOLS)/golangci-lint run $$(go list -m -f '{{.Dir}}/...')
-	$(TOOLS)/staticcheck -tags e2e,sweep,browser $$(go list work)
 	@unformatted=$$($(TOOLS)/gofumpt -l cmd examples pkg services tools); \
 	if [ -n "$$unformatted" ]; then echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; fi
 
@@ -133,10 +131,10 @@ gen: ## write what is generated from code: schemas, diagrams, reference pages
 verify: gen fmt ## check that generated and formatted files are committed
 	git diff --exit-code
 
-picture: ## draw the run of the README and record the session of docs/terminal.md anew
+picture: ## redraw the run of the README and record the session of docs/terminal.md again
 	go test -count=1 ./cmd/jobgraph -run 'Picture|Recording' -update
 
-pictures: ## take the pictures of docs/console.md anew (needs chromium and a font, such as Debian's fonts-dejavu-core)
+pictures: ## retake the pictures of docs/console.md (needs chromium and a font, such as Debian's fonts-dejavu-core)
 	@mkdir -p docs/console
 	PICTURES=$(CURDIR)/docs/console scripts/tagged.sh browser
 
@@ -149,16 +147,13 @@ pgo: ## record what the profile for the compiler is made of (some minutes on a q
 images: ## build the container images jobgraph/{jobgraph,planner,scheduler,expert-runner,gateway,nats} (needs a Docker engine)
 	VERSION=$(VERSION) scripts/images.sh
 
-tools: $(TOOLS)/golangci-lint $(TOOLS)/staticcheck $(TOOLS)/gofumpt ## install the pinned checkers into .cache/bin
+tools: $(TOOLS)/golangci-lint $(TOOLS)/gofumpt ## install the pinned checkers into .cache/bin
 
 clean: ## remove what these targets have built
 	rm -rf bin out examples/bin .cache
 
 $(TOOLS)/golangci-lint: Makefile
 	GOWORK=off GOBIN=$(TOOLS) go install $(GOLANGCI_LINT) && touch $@
-
-$(TOOLS)/staticcheck: Makefile
-	GOWORK=off GOBIN=$(TOOLS) go install $(STATICCHECK) && touch $@
 
 $(TOOLS)/gofumpt: Makefile
 	GOWORK=off GOBIN=$(TOOLS) go install $(GOFUMPT) && touch $@

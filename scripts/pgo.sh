@@ -12,6 +12,6 @@ for workload in "random 1000" "fan 10000" "chain 5000"; do
 	mkdir "$dir/$name"
 	"$dir/jobgraph" bench --workload "$name" --size "$size" --rounds 3 --side pure,claimed --mode services --cpu-profile "$dir/$name" >/dev/null
 done
-rm "$dir"/*/*-trial.pprof # The driver of a measurement is nobody's production.
+rm "$dir"/*/*-trial.pprof # The driver of a measurement does not run in production.
 go tool pprof -proto -output="$file" "$dir"/*/*.pprof 2>/dev/null
 echo "$file: $(stat -c %s "$file") bytes of $(find "$dir" -name '*.pprof' | wc -l) profiles"

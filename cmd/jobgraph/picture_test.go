@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/cli"
 )
 
-// The picture in the README is that of a run: `make picture` draws it anew.
+// The picture in the README is that of a run: `make picture` redraws it.
 func TestThePictureOfTheReadmeIsThatOfARun(t *testing.T) {
 	vars := map[string]string{"HOME": t.TempDir(), "JOBGRAPH_SANDBOX": "best-effort"}
 	env := func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
@@ -31,6 +31,6 @@ func TestThePictureOfTheReadmeIsThatOfARun(t *testing.T) {
 		}
 	}
 	if shown, err := os.ReadFile(path); err != nil || !bytes.Equal(shown, drawn) {
-		t.Errorf("%s is another picture (%v); make picture draws it anew", path, err)
+		t.Errorf("%s is another picture (%v); make picture redraws it", path, err)
 	}
 }

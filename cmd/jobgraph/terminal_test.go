@@ -55,7 +55,7 @@ func stenographer(second <-chan struct{}) http.Handler {
 }
 
 // A session at a terminal of 80 columns: text that streams, a question, an approval with a diff, the result and its cost. The page shows
-// this recording; `go test ./cmd/jobgraph -run Recording -update` writes it anew.
+// this recording; `go test ./cmd/jobgraph -run Recording -update` writes it again.
 func TestThePageShowsTheRecordingOfATerminal(t *testing.T) {
 	second := make(chan struct{})
 	served := httptest.NewServer(stenographer(second))

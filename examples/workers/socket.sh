@@ -6,7 +6,7 @@
 # It works at the basic level of the contract, at least once: it takes one piece of work at a time, reports under the id that
 # the work message carries, waits until the bus has stored the report, and acknowledges. While the work lasts it says every
 # five seconds that it is still in hand. User and password, or a token, come from the URL; TLS is beyond an example. When the
-# connection ends, so does the worker: let whoever started it start it again. JOBGRAPH_PREFIX names another stack than "jobs".
+# connection ends, so does the worker: let its supervisor start it again. JOBGRAPH_PREFIX names another stack than "jobs".
 set -euo pipefail
 export LC_ALL=C # Lengths are counted in bytes.
 pool=${1:?usage: socket.sh POOL}

@@ -43,7 +43,7 @@ type Identity struct {
 	Rights []verb.Role `json:"rights,omitempty"`
 }
 
-// Inbox is the prefix of the subjects of replies, which nobody else may read.
+// Inbox is the prefix of the subjects of replies, which no other identity may read.
 func (i *Identity) Inbox() string { return "_INBOX_" + i.Name }
 
 // Check finds what makes an identity unusable. The error is an *events.Fault.

@@ -10,7 +10,7 @@ import (
 )
 
 // denials tells those who wait for an answer that the server has refused their message: it refuses by an error of the
-// connection, and never answers the message itself. A nil value tells nobody.
+// connection, and never answers the message itself. A nil value does nothing.
 type denials struct {
 	mu      sync.Mutex // Guards all below.
 	next    int

@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
 )
 
-// Whoever may publish into a bucket can remove all of it by one header. So programs outside the engine ask a scheduler to write:
+// A client that may publish into a bucket can remove all of it by one header. So programs outside the engine ask a scheduler to write:
 // a card of a pool on <prefix>.card.<pool>.<expert>, other keys on <prefix>.keep.<bucket>.<key>. The subject says what is
 // written, so that permissions can say who may.
 
@@ -219,7 +219,7 @@ func (s Services) write(ctx context.Context, subject string, r keeping) (uint64,
 	case bucket == n.Memory, bucket == n.Sessions && (strings.HasPrefix(key, "contexts.") || strings.HasPrefix(key, ChatKey(""))):
 		return s.apply(ctx, KV{s.bus, bucket}, key, r)
 	}
-	return 0, fmt.Errorf("%w: nobody outside the engine writes %s of %s", ErrRefused, key, bucket)
+	return 0, fmt.Errorf("%w: only the engine writes %s of %s", ErrRefused, key, bucket)
 }
 
 // writeCard writes the card of an expert of a pool. It takes no expert away from another pool.

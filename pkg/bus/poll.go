@@ -17,7 +17,7 @@ const (
 	pollMost  = 250 * time.Millisecond
 )
 
-// poll is follow for someone who may not create consumers: whoever may create one may have the server write what is stored to
+// poll is follow for clients that may not create consumers: a client that may can have the server write what is stored to
 // any subject. It reads the stream again and again, so news comes up to pollMost later.
 func (l *Log) poll(ctx context.Context, stream string, filters []string, o FollowOptions) (*Subscription, uint64, error) {
 	filter := ">"

@@ -63,7 +63,7 @@ func streams(n events.Names) []jetstream.StreamConfig {
 		AllowMsgSchedules: true, AllowMsgTTL: true, AllowRollup: true, Discard: jetstream.DiscardOld,
 	}
 	aside := jetstream.StreamConfig{
-		Name: n.Aside, Description: "messages that nobody could handle, for people", Subjects: []string{n.AllAside()},
+		Name: n.Aside, Description: "messages that could not be handled, for people", Subjects: []string{n.AllAside()},
 		Discard: jetstream.DiscardOld, MaxMsgs: deadLimit, MaxAge: deadAge,
 	}
 	of := item.LiveSubjects(n)

@@ -130,7 +130,7 @@ func (o *outcomes) fired(d *events.TimerFired) Effect {
 		return o.waits.expire(subjob)
 	case kind == timerTurn:
 	case n == nil || o.job.Status.Terminal() && kind != timerFence:
-		return ignored("nobody waits for timer %s", d.Timer)
+		return ignored("no step waits for timer %s", d.Timer)
 	case kind == timerRetry && number == n.Run && !n.RetryAt.IsZero():
 		n.RetryAt = time.Time{}
 		o.runs.look(n)
@@ -142,7 +142,7 @@ func (o *outcomes) fired(d *events.TimerFired) Effect {
 		o.runs.close(n, "it took longer than "+n.Timeout.Std().String())
 		o.retry(n, o.now, fault(events.CodeTimeout, "the run took longer than "+n.Timeout.Std().String()), 0)
 	default:
-		return ignored("nobody waits for timer %s", d.Timer)
+		return ignored("no step waits for timer %s", d.Timer)
 	}
 	return applied
 }

@@ -13,7 +13,7 @@ type Settings struct {
 	NATS NATS
 	// Config is the path of the configuration file jobgraph.yaml; empty means none.
 	Config string
-	// ReadOnce is true if the configuration files are read at the start only: somebody has judged them as they are. It is no setting,
+	// ReadOnce is true if the configuration files are read at the start only: they were judged as they are. It is no setting,
 	// embedding programs set it.
 	ReadOnce bool
 	// Prefix begins all subjects and, in upper case, the names of all streams and buckets, so that two stacks can share an

@@ -13,8 +13,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// TestEachRoleMayDoWhatTheTableOfPermissionsSays holds the rights of roles in a place of their own: whoever widens or narrows one
-// in the table of verbs has to say so here, too.
+// TestEachRoleMayDoWhatTheTableOfPermissionsSays holds the rights of roles in a place of their own: a change of the
+// table of verbs that widens or narrows one has to be made here, too.
 func TestEachRoleMayDoWhatTheTableOfPermissionsSays(t *testing.T) {
 	want, err := os.ReadFile("testdata/permissions.txt")
 	if err != nil {

@@ -109,8 +109,20 @@ func testLines(tree *lint.Tree) []row {
 	}
 }
 
-// private matches vague words that avoid naming who acts.
-var private = regexp.MustCompile(`(?i)\b(nobody|whoever|somebody|anew)\b`)
+// vague are words that avoid naming who acts.
+var vague = []string{"nobody", "whoever", "somebody", "anew"}
+
+// private matches vague words.
+var private = regexp.MustCompile(`(?i)\b(` + strings.Join(vague, "|") + `)\b`)
+
+// stored is a reason in the states to which stored logs have to fold, byte for byte.
+const stored = "nobody answered request "
+
+// fixed says of a literal that its words are not for us to choose: it is stored, or a single word, which is data.
+func fixed(literal string) bool {
+	text := strings.Trim(literal, `"`)
+	return text == stored || !strings.Contains(text, " ")
+}
 
 // words counts private words in comments, texts and documents.
 func words(tree *lint.Tree) row {
@@ -123,7 +135,7 @@ func words(tree *lint.Tree) row {
 			continue
 		}
 		ast.Inspect(file.AST, func(node ast.Node) bool {
-			if text, ok := node.(*ast.BasicLit); ok {
+			if text, ok := node.(*ast.BasicLit); ok && !fixed(text.Value) {
 				n += len(private.FindAllString(text.Value, -1))
 			}
 			return true
@@ -134,7 +146,7 @@ func words(tree *lint.Tree) row {
 			n += len(private.FindAllString(string(file.Source), -1))
 		}
 	}
-	return atMost(`"nobody, whoever, somebody, anew" in comments, texts and docs`, n, 0)
+	return atMost("private words in comments, texts and docs", n, 0)
 }
 
 func unplaced(tree *lint.Tree) row {

@@ -39,7 +39,7 @@ func TestPrivateWordsAreFoundInCommentsTextsAndDocuments(t *testing.T) {
 	tree, err := lint.Load(fstest.MapFS{
 		"README.md":       {Data: []byte("Whoever reads this.\n")},
 		"CHANGELOG.md":    {Data: []byte("Nobody counts here.\n")},
-		"pkg/a/a.go":      {Data: []byte("// Package a starts anew.\npackage a\n\nvar nobody = \"nobody\"\n")},
+		"pkg/a/a.go":      {Data: []byte("// Package a starts anew.\npackage a\n\nvar nobody, all = \"nobody\", \"for nobody\"\n")},
 		"pkg/a/a_test.go": {Data: []byte("package a\n\nvar text = \"somebody\"\n")},
 	})
 	if err != nil {

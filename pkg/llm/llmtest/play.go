@@ -47,7 +47,7 @@ func encoded(v any) (Answer, error) {
 	return Answer{Text: string(text)}, err
 }
 
-// triage asks how long the result may be, unless that was asked before or nobody watches, and hands the goal on.
+// triage asks how long the result may be, unless that was asked before or no person watches, and hands the goal on.
 func (p Play) triage(q Question, goal string, say words) (Answer, error) {
 	a := object{"decision": "hand_on", "answer": nil, "enriched_query": nil, "locale": say.locale, "title": short(goal), "question": nil, "options": nil}
 	if p.Watched && strings.Contains(q.All(), "writer") && say.wished(goal) == "" {

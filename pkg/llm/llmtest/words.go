@@ -44,7 +44,7 @@ var english = words{
 	steps: [4]stepWords{
 		{"Outline", "Make an outline of: %s", "I need to know what belongs to it.", "A file with an outline is in the folder out."},
 		{"Figures", "Count what can be counted about: %s", "Figures come from a program, not from me.", "A figure from a program is there."},
-		{"Draft", "Write a draft of: %s", "A draft can be made while somebody counts.", "A file with a draft is in the folder out."},
+		{"Draft", "Write a draft of: %s", "A draft can be made while another expert counts.", "A file with a draft is in the folder out."},
 		{"Result", "Put figures and draft together: %s", "One text answers the request.", "One file with the result is in the folder out."},
 	},
 	counts: "I count first, with a program.", writes: "Now I write it down.",

@@ -118,7 +118,7 @@ func TestTextsAloneNeedNoTrust(t *testing.T) {
 	}
 }
 
-// A tool that is added to the runner needs trust until somebody decides that it stays within a job.
+// A tool that is added to the runner needs trust until a reviewed list says that it stays within a job.
 func TestATextCardThatGainsAToolNeedsTrust(t *testing.T) {
 	for _, tool := range []string{"run", "fetch", "search_web", "fs__read"} {
 		s := surveyed(t, folderOf(t, map[string]string{"experts/w.md": "---\nname: W\nkind: llm\ntools: [" + tool + "]\n---\nWrite.\n"}))

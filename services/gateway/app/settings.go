@@ -18,7 +18,7 @@ const DefaultAddr = "127.0.0.1:8420"
 type Settings struct {
 	// Tokens is the path of the file of tokens; empty for none.
 	Tokens string
-	// StartToken is the token of an admin that ends with the process, given by whoever starts it.
+	// StartToken is the token of an admin that ends with the process, given by its parent.
 	StartToken string
 	// Hosts are names under which the gateway is reached, besides localhost and addresses; Origins are sites whose pages may call it.
 	Hosts   []string
@@ -68,7 +68,7 @@ func (s *Settings) validate(addr string) error {
 		})
 	case s.Tokens == "" && s.StartToken == "":
 		faults = append(faults, events.Fault{
-			Code: events.CodeMissing, Field: "tokens", Message: "there is no token, so that nobody may ask anything", Hint: "give a file of tokens with --tokens (JOBGRAPH_TOKENS), or one token in JOBGRAPH_START_TOKEN",
+			Code: events.CodeMissing, Field: "tokens", Message: "there is no token, so that every request would be refused", Hint: "give a file of tokens with --tokens (JOBGRAPH_TOKENS), or one token in JOBGRAPH_START_TOKEN",
 		})
 	}
 	if s.StartToken != "" && len(s.StartToken) < leastToken {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Limits of a chart: beyond them nobody can read it.
+// Limits of a chart: beyond them it is not readable.
 const (
 	maxPoints     = 100_000
 	maxSeries     = 20

@@ -17,7 +17,7 @@ const keptFor = 7 * 24 * time.Hour
 // temporary are the names that os.MkdirTemp makes for stores.
 var temporary = regexp.MustCompile(`^jobgraph-[0-9]+$`)
 
-// sweep removes temporary stores of this user that nobody has opened since a time and nobody uses. What cannot be removed stays.
+// sweep removes temporary stores of this user that no process uses or has opened since a time. What cannot be removed stays.
 func sweep(dir string, since time.Time) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

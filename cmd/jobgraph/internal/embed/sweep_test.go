@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Of the folders for temporary files only stores go, and of these only those that nobody has used for long and nobody uses.
+// Only stores are removed from the folder for temporary files, and only those that have long been unused.
 func TestTemporaryStoresGoAfterTheirTime(t *testing.T) {
 	dir, long, now := t.TempDir(), time.Now().Add(-8*24*time.Hour), time.Now()
 	make := func(name, file string, used time.Time) string {

@@ -18,13 +18,13 @@ import (
 	"time"
 )
 
-// How long certificates are valid: the authority, and the server. Rotating makes both anew.
+// How long certificates are valid: the authority, and the server. Rotating replaces both.
 const (
 	authorityYears = 10
 	serverYears    = 5
 )
 
-// certify makes the authority and the certificate of the server if they are missing; both anew to rotate, the server's alone
+// certify makes the authority and the certificate of the server if they are missing. To rotate, it replaces both; it replaces the server's alone
 // when its names have changed.
 func (l *Layout) certify(rotate, renamed bool) error {
 	ca, key, err := l.authority(rotate)

@@ -290,7 +290,7 @@ func processesWith(argument string) (found []int) {
 // multiply is the program that starts more processes than it may.
 const multiply = "multiply"
 
-// TestAProgramCannotMultiply tries it as whoever runs the tests, also root, whom the kernel's own limit does not bind.
+// TestAProgramCannotMultiply runs as the user of the tests, who may be root, whom the kernel's own limit does not bind.
 func TestAProgramCannotMultiply(t *testing.T) {
 	boxes := sandbox.NewBoxes(helper)
 	for _, level := range []sandbox.Level{sandbox.Namespaces, sandbox.Landlock, sandbox.None} {

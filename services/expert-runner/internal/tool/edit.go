@@ -132,7 +132,7 @@ func (f *Files) create(a *edit) (string, error) {
 		return "", errors.New("bad arguments: new is needed, the text of the file")
 	}
 	if _, err := f.root.Lstat(inside(a.Path)); !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%s is there already: change it by replace, or write it anew by %s", a.Path, WriteFile)
+		return "", fmt.Errorf("%s is there already: change it by replace, or overwrite it by %s", a.Path, WriteFile)
 	}
 	if err := f.put(a.Path, *a.New, change{path: a.Path}); err != nil {
 		return "", err

@@ -82,7 +82,7 @@ func (r *relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// pass writes a part at once; false if nobody reads it.
+// pass writes a part at once; false if its reader is gone.
 func pass(w io.Writer, out *http.ResponseController, part []byte) bool {
 	_, err := w.Write(part)
 	return errors.Join(err, out.Flush()) == nil

@@ -159,7 +159,7 @@ func TestAQuestionIsPutToThePersonAtTheClient(t *testing.T) {
 	}
 }
 
-// A question stays open that nobody answers, that this client must not answer, or whose answer does not fit; and the result says so.
+// A question stays open if it gets no answer, if this client must not answer it, or if the answer does not fit; the result says so.
 func TestAQuestionThatIsNotAnsweredStaysOpen(t *testing.T) {
 	approval, form := verb.Question{Kind: events.InputApproval, Prompt: "Pay?"}, verb.Question{Kind: events.InputForm, Prompt: "Size?", Schema: flatForm}
 	nested := verb.Question{Kind: events.InputForm, Prompt: "To?", Schema: nestedForm}

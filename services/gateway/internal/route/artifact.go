@@ -124,7 +124,7 @@ func (p paced) Write(b []byte) (int, error) {
 	return p.ResponseWriter.Write(b)
 }
 
-// blobReader is a payload as a file in which one can seek: each seek begins to read anew.
+// blobReader is a payload as a file in which one can seek: each seek begins to read again.
 type blobReader struct {
 	ctx   context.Context // Stored, since io.Reader has none.
 	size  int64

@@ -119,7 +119,7 @@ func (s *Store) Tidy(ctx context.Context) {
 	}
 }
 
-// tidy looks through all books. A book that cannot be read, or that somebody writes to meanwhile, stays as it is.
+// tidy looks through all books. A book that cannot be read, or that is written to meanwhile, stays as it is.
 func (s *Store) tidy(ctx context.Context) error {
 	prefix := bus.BookKey("")
 	list, err := s.bus.Plans().Under(ctx, strings.TrimSuffix(prefix, "."))

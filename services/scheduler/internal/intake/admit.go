@@ -77,7 +77,7 @@ type Admitter struct {
 	Budgets Budgets
 	// Questions takes messages to sessions as answers; nil makes a job of each.
 	Questions Questions
-	// Zones knows the time zones of sessions and users; nil where nobody keeps any.
+	// Zones knows the time zones of sessions and users; nil where none are kept.
 	Zones Zones
 	// Newest is the number of the newest decision rules that every live scheduler knows; nil leaves it to the defaults.
 	Newest func(ctx context.Context) int
