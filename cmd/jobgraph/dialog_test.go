@@ -143,7 +143,7 @@ func TestAFormIsFilledInFieldByField(t *testing.T) {
 		{"now (boolean; default false)> ", "yes"},
 		{"amount (integer)> ", "7"},
 		{"note (may be empty)> ", "fine"},
-		{"now (boolean; default false)> ", "yes"},
+		{"now (boolean; default false)> ", "好的"},
 	}
 	code, shown, stderr := atTerminal(t, clerk(), lines, "run", "--embedded", "--experts", path, "--expert", "Boss", "Spend")
 	if code != cli.ExitOK || !strings.Contains(strings.Join(strings.Fields(shown), ""), `"amount":7,"note":"fine","now":true`) {

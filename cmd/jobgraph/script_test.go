@@ -69,6 +69,7 @@ func TestMain(m *testing.M) {
 //	a2a                         a remote agent of the A2A protocol, which A2A_URL names
 //	mcp                         an MCP server on the web, which MCP_URL and MCP_SOCKET name
 //	bus                         a bus without services, which NATS_URL names
+//	plays PAGE                  each command of a Markdown page, which prints what stands there, apart from times
 //	admitted JOB GOAL           job.requested, as a scheduler that is gone has stated it
 //
 // and $EXAMPLES, the repository's folder of that name.
@@ -98,6 +99,7 @@ func runScripts(t *testing.T, p testscript.Params) {
 		"await":        command("await JOB STATUS [SUBJOB]", await),
 		"awaitdead":    command("awaitdead KIND", awaitDead),
 		"awaitevent":   command("awaitevent JOB KIND SUBJOB [RUN]", awaitEvent),
+		"plays":        command("plays PAGE", plays),
 		"publish":      command("publish SUBJECT BODY|@FILE", publish),
 		"admitted":     command("admitted JOB GOAL", admitted),
 		"awaitsession": command("awaitsession SESSION STATE", awaitSession),

@@ -15,6 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/consent"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
@@ -294,10 +295,8 @@ func (f *field) value(text string) json.RawMessage {
 		return f.Default
 	case kind != "string" && json.Valid([]byte(text)):
 		return json.RawMessage(text)
-	case kind == "boolean" && slices.Contains([]string{"yes", "y"}, strings.ToLower(text)):
-		return json.RawMessage("true")
-	case kind == "boolean" && slices.Contains([]string{"no", "n"}, strings.ToLower(text)):
-		return json.RawMessage("false")
+	case kind == "boolean" && consent.Of(text) != consent.Undecided:
+		return json.RawMessage(strconv.FormatBool(consent.Of(text) == consent.Accepted))
 	}
 	raw, _ := json.Marshal(text) // A string can always be encoded.
 	return raw

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode"
 
+	"github.com/jobgraph/jobgraph/pkg/events/consent"
 	"github.com/jobgraph/jobgraph/pkg/events/moment"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
@@ -31,48 +31,39 @@ type form struct {
 	FirstRun string          `json:"first_run"`
 }
 
-// words maps answers to their meaning. Answers are compared in lower case without surrounding punctuation.
-var words = map[string]On{
-	"accept": OnAccepted, "accepted": OnAccepted, "approve": OnAccepted, "approved": OnAccepted, "yes": OnAccepted, "y": OnAccepted,
-	"ok": OnAccepted, "okay": OnAccepted, "confirm": OnAccepted, "confirmed": OnAccepted, "go": OnAccepted, "go ahead": OnAccepted,
-	"proceed": OnAccepted, "continue": OnAccepted, "确认": OnAccepted, "好的": OnAccepted, "好": OnAccepted, "可以": OnAccepted,
-	"行": OnAccepted, "同意": OnAccepted, "接受": OnAccepted, "是": OnAccepted,
-
-	"reject": OnRejected, "rejected": OnRejected, "no": OnRejected, "n": OnRejected, "cancel": OnRejected, "decline": OnRejected,
-	"stop": OnRejected, "拒绝": OnRejected, "取消": OnRejected, "不": OnRejected, "不行": OnRejected, "不要": OnRejected, "否": OnRejected,
-}
-
-// courtesies are words without effect on the meaning; refusals are further words that mean no.
-var (
-	courtesies = map[string]bool{"please": true, "thanks": true, "thank": true, "you": true, "kindly": true, "sure": true}
-	refusals   = map[string]bool{"不同意": true, "不接受": true, "不可以": true, "不好": true, "不确认": true, "不是": true, "不批准": true}
-)
-
-// courteous returns the meaning of an answer that consists of a known word and courtesies, or "".
-func courteous(text string) On {
-	said := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsPunct(r) })
-	plain := slices.DeleteFunc(slices.Clone(said), func(word string) bool { return courtesies[word] })
-	whole := strings.Join(plain, " ")
-	bare := strings.TrimPrefix(strings.TrimSpace(strings.TrimSuffix(whole, "谢谢")), "请")
-	switch {
-	case whole == "" && slices.Contains(said, "sure"):
-		return OnAccepted
-	case refusals[bare]:
-		return OnRejected
+// on is what a text means that accepts or rejects, or "".
+func (t *Start) on(text string) On {
+	if !t.knew(text) {
+		return ""
 	}
-	return words[bare]
+	return map[consent.Decision]On{consent.Accepted: OnAccepted, consent.Rejected: OnRejected}[consent.Of(text)]
 }
 
-// understood reads a person's answer. Records of older planners have Courteous unset and accept known words only.
+// knew reports whether the planner that recorded t knew the words of a text. Before version 2 of the decisions a text had to be one
+// word, with courtesies around it in records that say so.
+func (t *Start) knew(text string) bool {
+	if t.Decisions >= 2 {
+		return true
+	}
+	words, _ := consent.Words(text)
+	phrase := strings.Join(words, " ")
+	if len(words) > 1 && phrase != "go ahead" || slices.Contains([]string{"agree", "agreed", "nope", "refuse", "批准"}, phrase) {
+		return false
+	}
+	polite := []string{"不同意", "不接受", "不可以", "不好", "不确认", "不是", "不批准"}
+	return t.Courteous || strings.ToLower(strings.Trim(text, " \t\r\n.!。！[]")) == phrase && !slices.Contains(polite, phrase)
+}
+
+// understood reads a person's answer.
 func (s *core) understood(raw json.RawMessage) reply {
-	r := understand(raw)
+	r := s.start.understand(raw)
 	if r.on == OnUnrecognised && s.start.decides() {
-		if on := understandText(withoutNow(r.text)).on; on == OnAccepted {
-			return reply{on: on, now: true}
+		if s.start.understandText(withoutNow(r.text)).on == OnAccepted {
+			return reply{on: OnAccepted, now: true}
 		}
 	}
 	if r.on == OnUnrecognised && s.start.Courteous {
-		if on := courteous(textOf(raw)); on != "" {
+		if on := s.start.on(textOf(raw)); on != "" {
 			return reply{on: on}
 		}
 	}
@@ -95,10 +86,10 @@ var edits = []string{"edit_plan", "edit plan", "edit", "修改计划", "修改"}
 
 // understand reads an answer in any of its forms: a word, "[ACCEPTED]", "[EDIT_PLAN] what", "edit: what", an object with an
 // action, or a plan.
-func understand(raw json.RawMessage) reply {
+func (t *Start) understand(raw json.RawMessage) reply {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		return understandText(text)
+		return t.understandText(text)
 	}
 	var yes bool
 	if json.Unmarshal(raw, &yes) == nil && len(raw) > 0 && raw[0] != 'n' {
@@ -107,14 +98,14 @@ func understand(raw json.RawMessage) reply {
 	var list []string
 	if json.Unmarshal(raw, &list) == nil && len(list) > 0 {
 		if len(list) == 1 {
-			return understandText(list[0])
+			return t.understandText(list[0])
 		}
 		return reply{on: OnUnrecognised} // A JSON string is not a plan.
 	}
 	var f form
 	whole := plan.Recognised(raw)
-	if json.Unmarshal(raw, &f) == nil && (!whole || f.refuses()) {
-		return understandForm(&f)
+	if json.Unmarshal(raw, &f) == nil && (!whole || t.refused(&f)) {
+		return t.understandForm(&f)
 	}
 	if whole {
 		return reply{on: OnReplaced, plan: raw}
@@ -122,17 +113,15 @@ func understand(raw json.RawMessage) reply {
 	return reply{on: OnUnrecognised}
 }
 
-// refuses reports whether the form says no, whatever else it contains.
-func (f *form) refuses() bool {
-	return f.Approved != nil && !*f.Approved || f.Accepted != nil && !*f.Accepted || words[f.action()] == OnRejected
+// refused reports whether a form says no, whatever else it contains.
+func (t *Start) refused(f *form) bool {
+	return f.Approved != nil && !*f.Approved || f.Accepted != nil && !*f.Accepted || t.on(f.Action) == OnRejected
 }
 
-func (f *form) action() string { return strings.ToLower(strings.TrimSpace(f.Action)) }
-
-func understandForm(f *form) reply {
+func (t *Start) understandForm(f *form) reply {
 	text := strings.TrimSpace(strings.Join([]string{f.Text, f.Feedback, f.Reason}, "\n"))
-	switch action := f.action(); {
-	case f.refuses():
+	switch action := strings.ToLower(strings.TrimSpace(f.Action)); {
+	case t.refused(f):
 		return reply{on: OnRejected, text: text}
 	case len(f.Plan) > 0 && string(f.Plan) != "null":
 		return reply{on: OnReplaced, plan: f.Plan}
@@ -142,12 +131,12 @@ func understandForm(f *form) reply {
 		return decided(f.Accepted, text)
 	case strings.HasPrefix(action, "edit") && text != "":
 		return reply{on: OnEdited, text: text}
-	case words[action] != "":
-		return reply{on: words[action], text: text, now: f.FirstRun == moment.FirstNow}
+	case t.on(action) != "":
+		return reply{on: t.on(action), text: text, now: f.FirstRun == moment.FirstNow}
 	case f.Answer != "":
-		return understandText(f.Answer)
+		return t.understandText(f.Answer)
 	case action == "" && text != "":
-		return understandText(text)
+		return t.understandText(text)
 	}
 	return reply{on: OnUnrecognised, text: text}
 }
@@ -159,9 +148,9 @@ func decided(yes *bool, text string) reply {
 	return reply{on: OnRejected, text: text}
 }
 
-func understandText(text string) reply {
+func (t *Start) understandText(text string) reply {
 	text = strings.TrimSpace(text)
-	if on := words[strings.ToLower(strings.Trim(text, " \t\r\n.!。！[]"))]; on != "" {
+	if on := t.on(text); on != "" {
 		return reply{on: on}
 	}
 	if _, ok := cutFold(text, "[accepted]"); ok {
@@ -175,7 +164,7 @@ func understandText(text string) reply {
 		}
 	}
 	if raw := []byte(text); json.Valid(raw) && (raw[0] == '{' || raw[0] == '[') {
-		if r := understand(raw); r.on != OnUnrecognised {
+		if r := t.understand(raw); r.on != OnUnrecognised {
 			return r
 		}
 	}

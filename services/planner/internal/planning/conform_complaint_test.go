@@ -265,7 +265,7 @@ func TestAnAnswerWithCourtesiesAroundItIsUnderstood(t *testing.T) {
 		return drafting(t, "graph", "gold", review, func(s *planning.Start) { s.Courteous = true }).
 			says(`{"subjobs":[{"id":"a","goal":"g","completion_criteria":"c","expert":"Analyst"}]}`).owes(planning.Ask, planning.StageReview)
 	}
-	for _, word := range []string{"yes please", "Yes, please!", "ok, thank you", "please go ahead", "sure", "Sure, go ahead.", "请确认", "同意，谢谢", "好的谢谢"} {
+	for _, word := range []string{"yes please", "Yes, please!", "yes, confirmed", "agreed", "ok, thank you", "please go ahead", "sure", "Sure, go ahead.", "请确认", "同意，谢谢", "好的谢谢"} {
 		begin().person(word).ends(events.KindGraphCreated)
 	}
 	for _, word := range []string{"不同意", "不同意。", "不可以，谢谢", "no thanks", "No, thank you.", "please cancel"} {
@@ -274,6 +274,8 @@ func TestAnAnswerWithCourtesiesAroundItIsUnderstood(t *testing.T) {
 	for _, word := range []string{"please", "thank you", "yes but shorter", "同意的话先改一下", "not sure", "yes no", "谢谢"} {
 		begin().person(word).owes(planning.Ask, planning.StageReview)
 	}
-	old := drafting(t, "graph", "gold", review).says(`{"subjobs":[{"id":"a","goal":"g","completion_criteria":"c","expert":"Analyst"}]}`)
-	old.person("yes please").owes(planning.Ask, planning.StageReview) // Its record says so.
+	for word, courteous := range map[string]bool{"yes please": false, "不同意": false, "agreed": true, "yes, confirmed": true} { // Records of older planners say so.
+		old := drafting(t, "graph", "gold", review, func(s *planning.Start) { s.Decisions, s.Courteous = 1, courteous })
+		old.says(`{"subjobs":[{"id":"a","goal":"g","completion_criteria":"c","expert":"Analyst"}]}`).person(word).owes(planning.Ask, planning.StageReview)
+	}
 }

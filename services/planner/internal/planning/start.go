@@ -9,8 +9,9 @@ import (
 )
 
 // DecisionsVersion is the version of the decisions of planning. 1: has_enough_context decides who sees a plan, an edit that
-// cannot be worked in is reported to the person, guidance and malformed answers are ends of their own.
-const DecisionsVersion = 1
+// cannot be worked in is reported to the person, guidance and malformed answers are ends of their own. 2: all words of
+// pkg/events/consent accept and reject, several together, too.
+const DecisionsVersion = 2
 
 // Start is everything that planning knows when it begins. The first run records it; later runs read it back, so that all
 // runs fold the same state.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/consent"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
@@ -173,20 +174,14 @@ func meaning(in *graph.InputState, asked *events.InputRequested, text string) (a
 		}
 		return nil, "it does not fit the form of the question"
 	case planner && in.Kind != events.InputClarification:
-		if asked.Open || decision(text) != undecided || edits(text) || strings.HasPrefix(text, "{") && json.Valid([]byte(text)) {
+		if asked.Open || consent.Of(text) != consent.Undecided || edits(text) || strings.HasPrefix(text, "{") && json.Valid([]byte(text)) {
 			return planned(text, quoted), ""
 		}
 		return nil, "it neither accepts, edits nor rejects what is shown"
 	case planner:
 		return quoted, ""
-	case in.Kind == events.InputApproval && len(asked.Options) == 0:
-		switch decision(text) {
-		case accepts:
-			return json.RawMessage(`{"approved":true}`), ""
-		case rejects:
-			return json.RawMessage(`{"approved":false}`), ""
-		}
-		return nil, "it neither approves nor rejects"
+	case in.Kind == events.InputApproval:
+		return approval(text)
 	case len(asked.Options) > 0:
 		at := slices.IndexFunc(asked.Options, func(option string) bool { return strings.EqualFold(option, strings.Trim(text, " .!。！\"'")) })
 		if at < 0 {
@@ -201,14 +196,36 @@ func meaning(in *graph.InputState, asked *events.InputRequested, text string) (a
 	return quoted, ""
 }
 
+// approval is a text as the decision about an action, with the reason of a rejection.
+func approval(text string) (answer json.RawMessage, reason string) {
+	d, why := consent.Because(text)
+	if d == consent.Undecided {
+		return nil, "it neither approves nor rejects"
+	}
+	answer, err := json.Marshal(struct {
+		Approved bool   `json:"approved"`
+		Reason   string `json:"reason,omitempty"`
+	}{d == consent.Accepted, why})
+	if err != nil {
+		return nil, "it cannot be written as JSON"
+	}
+	return answer, ""
+}
+
+// edits reports whether a text asks for a change of a plan.
+func edits(text string) bool {
+	text = strings.TrimLeft(strings.ToLower(text), "[ ")
+	return strings.HasPrefix(text, "edit") || strings.HasPrefix(text, "修改")
+}
+
 // planned is an answer to a planner: an object as it is, a decision in one word, anything else as text.
 func planned(text string, quoted json.RawMessage) json.RawMessage {
 	switch {
 	case strings.HasPrefix(text, "{"):
 		return json.RawMessage(text)
-	case decision(text) == accepts:
+	case consent.Of(text) == consent.Accepted:
 		return json.RawMessage(`"accept"`)
-	case decision(text) == rejects:
+	case consent.Of(text) == consent.Rejected:
 		return json.RawMessage(`"reject"`)
 	}
 	return quoted

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/consent"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
@@ -47,7 +48,7 @@ func readDecision(c *events.InputClosed) decision {
 	case strings.EqualFold(strings.TrimSpace(said.Action), "edit"):
 		d.approved = edits
 	default:
-		d.approved = approves(said.Action)
+		d.approved = consent.Of(said.Action) == consent.Accepted
 	}
 	if !d.approved || !edits {
 		return d
@@ -62,25 +63,15 @@ func readDecision(c *events.InputClosed) decision {
 
 // spoken parses a decision in words; any words other than those of approval are the reason of the rejection.
 func spoken(text string) decision {
-	switch text = strings.TrimSpace(text); {
-	case approves(text):
-		return decision{approved: true}
-	case text == "":
+	text = strings.TrimSpace(text)
+	d, reason := consent.Because(text)
+	switch {
+	case d == consent.Undecided && text == "":
 		return decision{reason: "the answer is empty"}
-	case strings.EqualFold(text, "reject"):
-		return decision{}
+	case d == consent.Undecided:
+		return decision{reason: text}
 	}
-	return decision{reason: text}
-}
-
-// approves reports whether a text is exactly one of the words of approval, ignoring case.
-func approves(text string) bool {
-	text = strings.Trim(strings.ToLower(strings.TrimSpace(text)), "[].!")
-	switch text {
-	case "approve", "approved", "yes", "y", "ok", "okay", "proceed", "continue", "accept", "accepted", "go ahead":
-		return true
-	}
-	return false
+	return decision{approved: d == consent.Accepted, reason: reason}
 }
 
 // printable returns JSON in which every character is visible: characters that a terminal would act on or hide are written

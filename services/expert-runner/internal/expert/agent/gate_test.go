@@ -45,8 +45,8 @@ func TestTheWordsOfApproval(t *testing.T) {
 	for answer, want := range map[string]bool{
 		`"approve"`: true, `"APPROVED"`: true, `"Yes"`: true, `" ok "`: true, `"okay"`: true, `"proceed"`: true, `"Continue"`: true, `"accept"`: true,
 		`"Accepted"`: true, `"[ACCEPTED]"`: true, `"[approved]"`: true, `"y"`: true, `true`: true, `{"approved":true}`: true, `{"action":"Approve"}`: true,
-		`{"action":"edit","args":{"n":1}}`: true, `{"approved":true,"args":null}`: true,
-		`"no"`: false, `"reject"`: false, `"not approved"`: false, `"yes, but less"`: false, `"approve!?"`: false, `"cancel"`: false, `""`: false,
+		`{"action":"edit","args":{"n":1}}`: true, `{"approved":true,"args":null}`: true, `"好的"`: true, `"Yes, go ahead"`: true,
+		`"no"`: false, `"不行"`: false, `{"action":"no"}`: false, `"reject"`: false, `"not approved"`: false, `"yes, but less"`: false, `"approve!?"`: false, `"cancel"`: false, `""`: false,
 		`"   "`: false, `null`: false, ``: false, `false`: false, `1`: false, `[]`: false, `{}`: false, `{"approved":false}`: false,
 		`{"approved":false,"args":{"n":1}}`: false, `{"action":"edit"}`: false, `{"approved":true,"args":[1]}`: false, `{"approved":"yes"}`: false,
 		`{"approved":true,"args":"{}"}`: false,
@@ -66,7 +66,8 @@ func TestACallWaitsForAPersonAndIsMadeAsApproved(t *testing.T) {
 	}{
 		`{"approved":true}`: {1, `paid {"n":250,"to":"<ann>"}`},
 		`"approve"`:         {1, `paid {"n":250,"to":"<ann>"}`},
-		`{"approved":true,"args":{"to":"bob","n":1e2}}`:   {1, "[a person has changed the arguments to {\"n\":1e2,\"to\":\"bob\"}]\npaid {\"n\":1e2,\"to\":\"bob\"}"},
+		`{"approved":true,"args":{"to":"bob","n":1e2}}`: {1, "[a person has changed the arguments to {\"n\":1e2,\"to\":\"bob\"}]\npaid {\"n\":1e2,\"to\":\"bob\"}"},
+		`"no, too much"`:                                  {0, `{"error":"too much","status":"rejected","tool":"pay"}`},
 		`{"approved":false,"reason":"too much"}`:          {0, `{"error":"too much","status":"rejected","tool":"pay"}`},
 		`"reject"`:                                        {0, `{"error":"a person has rejected the call","status":"rejected","tool":"pay"}`},
 		`{"approved":true,"args":{"to":"eve","n":1}}`:     {0, `{"error":"never to eve","status":"denied","tool":"pay"}`},
@@ -124,7 +125,7 @@ func TestSeveralApprovalsAreAskedForOneAfterTheOther(t *testing.T) {
 	if err != nil || park != nil {
 		t.Fatal(park, err)
 	}
-	if diff := cmp.Diff([]string{`paid {"n":1}`, `paid {"n":11}`, `{"error":"no","status":"rejected","tool":"pay"}`}, observed(facts)); diff != "" || calls != 2 {
+	if diff := cmp.Diff([]string{`paid {"n":1}`, `paid {"n":11}`, `{"error":"a person has rejected the call","status":"rejected","tool":"pay"}`}, observed(facts)); diff != "" || calls != 2 {
 		t.Errorf("%d calls, %s", calls, diff)
 	}
 }
