@@ -8,6 +8,7 @@ SHELL := bash
 TOOLS         := $(CURDIR)/.cache/bin
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOFUMPT       := mvdan.cc/gofumpt@v0.12.0
+TSGO          := github.com/microsoft/typescript-go/cmd/tsgo@v0.0.0-20260708042240-2bd066d87f5b # TypeScript's checker, in Go.
 
 # Settings of single targets: make fuzz FUZZTIME=1m, make up ARGS='--ephemeral'.
 FUZZTIME ?= 5s
@@ -114,8 +115,9 @@ versions: ## run services of the release before beside those of this tree: every
 metrics: ## check the metrics of every service with promtool (needs promtool and curl)
 	scripts/metrics.sh
 
-lint: $(TOOLS)/golangci-lint $(TOOLS)/gofumpt ## check style, the import law and common mistakes
+lint: $(TOOLS)/golangci-lint $(TOOLS)/gofumpt $(TOOLS)/tsgo ## check style, types, the import law and common mistakes
 	$(TOOLS)/golangci-lint run $$(go list -m -f '{{.Dir}}/...')
+	$(TOOLS)/tsgo -p services/gateway/internal/console
 	@unformatted=$$($(TOOLS)/gofumpt -l cmd examples pkg services tools); \
 	if [ -n "$$unformatted" ]; then echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; fi
 
@@ -147,13 +149,16 @@ pgo: ## record what the profile for the compiler is made of (some minutes on a q
 images: ## build the container images jobgraph/{jobgraph,planner,scheduler,expert-runner,gateway,nats} (needs a Docker engine)
 	VERSION=$(VERSION) scripts/images.sh
 
-tools: $(TOOLS)/golangci-lint $(TOOLS)/gofumpt ## install the pinned checkers into .cache/bin
+tools: $(TOOLS)/golangci-lint $(TOOLS)/gofumpt $(TOOLS)/tsgo ## install the pinned checkers into .cache/bin
 
 clean: ## remove what these targets have built
 	rm -rf bin out examples/bin .cache
 
 $(TOOLS)/golangci-lint: Makefile
 	GOWORK=off GOBIN=$(TOOLS) go install $(GOLANGCI_LINT) && touch $@
+
+$(TOOLS)/tsgo: Makefile
+	GOWORK=off GOBIN=$(TOOLS) go install $(TSGO) && touch $@
 
 $(TOOLS)/gofumpt: Makefile
 	GOWORK=off GOBIN=$(TOOLS) go install $(GOFUMPT) && touch $@

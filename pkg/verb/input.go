@@ -2,6 +2,7 @@ package verb
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
@@ -20,6 +21,10 @@ type JobQuery struct {
 	State   events.Status     `json:"state,omitempty"`
 	Session string            `json:"session,omitempty"`
 	User    string            `json:"user,omitempty"`
+	// Find has words that must all be in the id, title, goal, session, user or labels, in any case. Since leaves out jobs that have not
+	// changed after it.
+	Find  string    `json:"find,omitempty"`
+	Since time.Time `json:"since,omitzero"`
 	// Offset skips the newest jobs; Limit bounds the answer, 500 if 0.
 	Offset int `json:"offset,omitempty"`
 	Limit  int `json:"limit,omitempty"`

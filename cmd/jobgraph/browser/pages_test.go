@@ -190,8 +190,15 @@ func TestManySteps(t *testing.T) {
 		v := look(s, desktop, "/jobs/"+id)
 		v.expression(fmt.Sprintf("document.querySelector('job-graph')?.shown?.subjobs.length === %d", n))
 		v.step("pack", "running")
-		v.write("#find", fmt.Sprintf("Step %d of", n-1))
-		v.keys(kb.Enter)
+		// Enter right after the last letter, before the next picture.
+		eval[bool](v, fmt.Sprintf(`(() => {
+			const e = document.querySelector("#find");
+			e.focus();
+			e.value = "Step %d of";
+			e.dispatchEvent(new Event("input", {bubbles: true}));
+			e.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
+			return true;
+		})()`, n-1))
 		v.read(".drawer", fmt.Sprintf("s%d", n-1))
 		v.keys(kb.Escape)
 		v.write("#find", kb.Backspace)

@@ -24,7 +24,7 @@ func TestJobsAreListedByPersonSessionStateAndPageAlsoByTheNextScheduler(t *testi
 		{ID: "two", User: "bob", Session: "u", Plan: plan(sub("hang"))},
 		{ID: "three", User: "ann", Session: "t", Plan: plan(sub("a"))},
 	} {
-		r.Goal = "g"
+		r.Goal, r.Labels = "g", map[string]string{"Team": r.ID}
 		w.Submit(r)
 		w.saved(r.ID, func(k *graph.State) bool {
 			return k.Status == events.Finished && !k.EndOwed || r.ID == "two" && k.Status == events.Running
@@ -52,6 +52,11 @@ func TestJobsAreListedByPersonSessionStateAndPageAlsoByTheNextScheduler(t *testi
 		`{"user":"carl"}`:                    nil,
 		`{"session":"s","state":"finished"}`: {"one"},
 		`{"offset":1,"limit":1}`:             {"two"},
+		`{"find":"ANN t"}`:                   {"three", "one"},
+		`{"find":"team=TW"}`:                 {"two"},
+		`{"find":"ann bob"}`:                 nil,
+		`{"since":"2000-01-01T00:00:00Z"}`:   {"three", "two", "one"},
+		`{"since":"9000-01-01T00:00:00Z"}`:   nil,
 		`{"user":"ann","offset":1}`:          {"one"},
 	} {
 		if d := cmp.Diff(want, listed(body)); d != "" {

@@ -13,8 +13,11 @@ import (
 // mostListed is how many jobs or requests an answer holds by default.
 const mostListed = 500
 
-// selection says which jobs.
-type selection struct{ verb.JobQuery }
+// selection says which jobs; words are those of Find, in lower case.
+type selection struct {
+	verb.JobQuery
+	words []string
+}
 
 func (s *selection) wants(l *verb.JobLine) bool {
 	for name, value := range s.Labels {
@@ -22,7 +25,20 @@ func (s *selection) wants(l *verb.JobLine) bool {
 			return false
 		}
 	}
-	return (s.State == "" || strings.EqualFold(string(s.State), string(l.Status))) && (s.Session == "" || s.Session == l.Session) && (s.User == "" || s.User == l.User)
+	return s.finds(l) && !l.Changed.Before(s.Since) && (s.State == "" || strings.EqualFold(string(s.State), string(l.Status))) && (s.Session == "" || s.Session == l.Session) && (s.User == "" || s.User == l.User)
+}
+
+// finds reports whether a job has all words that are looked for.
+func (s *selection) finds(l *verb.JobLine) bool {
+	if len(s.words) == 0 {
+		return true
+	}
+	text := []string{l.ID, l.Title, l.Goal, l.Session, l.User}
+	for name, value := range l.Labels {
+		text = append(text, name+"="+value)
+	}
+	all := strings.ToLower(strings.Join(text, "\n"))
+	return !slices.ContainsFunc(s.words, func(word string) bool { return !strings.Contains(all, word) })
 }
 
 // list shows jobs by their saved states, newest first.
@@ -33,6 +49,7 @@ func (v *API) list(ctx context.Context, body []byte) (any, error) {
 			return nil, err
 		}
 	}
+	s.words = strings.Fields(strings.ToLower(s.Find))
 	entries, err := v.bus.State().List(ctx)
 	if err != nil {
 		return nil, err

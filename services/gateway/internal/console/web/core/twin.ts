@@ -21,6 +21,8 @@ export function cliOf(verb: string, job: string, input: Record<string, any>): st
       words.push("rerun", quote(at));
       if (input.edit) return `printf %s ${quote(JSON.stringify(input.edit))} > edit.json; ${words.join(" ")} --edit edit.json`;
       break;
+    case "edit":
+      return `printf %s ${quote(JSON.stringify(input.plan ?? {}))} | jobgraph plan update ${quote(job)} -f -`;
     case "fork":
       words.push("fork", quote(job));
       for (const name of ["at", "before", "model", "expert", "prompt", "result"]) flag(name, input[name]);

@@ -24,7 +24,6 @@ export class JobGraph extends HTMLElement {
   private moved = 0;
   private queued = 0;
   private ticking = 0;
-  private mapDrawn = 0;
   private sizes: ResizeObserver | null = null;
   private scheme = matchMedia("(prefers-color-scheme: dark)");
 
@@ -61,7 +60,10 @@ export class JobGraph extends HTMLElement {
   frozen = 0;
 
   set graph(g: Graph | null) {
-    if (g === this.shown) return this.draw();
+    if (g === this.shown) {
+      this.draw();
+      return;
+    }
     const fresh = !this.shown || (g && g.plan_version !== this.shown.plan_version);
     this.shown = g;
     this.scene = g && sceneOf(g, this.foldedGroups);
@@ -83,7 +85,10 @@ export class JobGraph extends HTMLElement {
   set selected(id: string) {
     if (id === this.marks.selected) return;
     this.marks.selected = id;
-    if (id) this.marks.current = this.scene?.byID.get(id)?.id || id;
+    if (id) {
+      this.marks.current = this.scene?.byID.get(id)?.id || id;
+      this.reveal(id, false);
+    }
     this.draw();
   }
 
@@ -94,7 +99,6 @@ export class JobGraph extends HTMLElement {
 
   private retheme = () => {
     this.palette = null;
-    this.mapDrawn = 0;
     this.draw();
   };
 
@@ -106,7 +110,7 @@ export class JobGraph extends HTMLElement {
       this.canvas.width = Math.round(w * ratio);
       this.canvas.height = Math.round(h * ratio);
       if (this.scene && (!this.fitted || !this.steered)) this.fit();
-      if (this.marks.selected) this.reveal(this.marks.selected);
+      if (this.marks.selected) this.reveal(this.marks.selected, false);
     }
     this.draw();
   }
@@ -182,11 +186,11 @@ export class JobGraph extends HTMLElement {
     this.draw();
   }
 
-  /** reveal moves a SubJob into view. */
-  reveal(id: string) {
+  /** reveal moves a SubJob into view, and closer where its words cannot be read. */
+  reveal(id: string, closer = true) {
     const b = this.scene?.byID.get(id);
     if (!b || !this.clientWidth) return;
-    if (this.cam.k < 0.4 && this.steered) this.cam.k = 0.8; // An overview stays one until the reader looks closer.
+    if (closer && this.cam.k < 0.4 && this.steered) this.cam.k = 0.8; // An overview stays one until the reader looks closer.
     const w = this.clientWidth / this.cam.k, h = this.clientHeight / this.cam.k;
     const pad = 20 / this.cam.k;
     if (b.x < this.cam.x + pad || b.x + b.w > this.cam.x + w - pad) this.cam.x = b.x + b.w / 2 - w / 2;

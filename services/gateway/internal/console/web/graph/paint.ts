@@ -155,7 +155,7 @@ export function lineOf(n: Node, now: number): string {
     }
     case "waiting":
       if (n.wait_until) return `waits ${span(Date.parse(n.wait_until) - now)}`;
-      return n.request ? `waits for an answer` : "waits";
+      return n.request ? `waits for ${n.asked || "an answer"}` : "waits";
     case "failed":
       return n.reason || "failed";
     case "stopped":

@@ -144,7 +144,7 @@ class Act {
       this.fault ? faultView(this.fault) : null,
       h("div", { class: "row" }, h("button", { type: "submit", class: this.deed.danger ? "danger" : "primary", disabled: this.busy || this.loading }, this.busy ? "Sending …" : this.deed.text), h("button", { type: "button", onclick: () => this.close() }, "Cancel")),
       h("details", { class: "twins" }, h("summary", null, "The same from a terminal"),
-        this.deed.verb === "edit" ? null : copyable(cliOf(this.deed.verb, id, input), "CLI"), nats ? copyable(nats, "NATS") : null));
+        copyable(cliOf(this.deed.verb, id, input), "CLI"), nats ? copyable(nats, "NATS") : h("p", { class: "muted" }, "On the bus a fork is not one request: the gateway copies what is kept.")));
   }
 
   private planDiff(): Child {

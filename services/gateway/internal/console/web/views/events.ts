@@ -17,13 +17,13 @@ export function eventsView(store: JobStore): Child {
   return [
     h("div", { class: "toolbar" }, h("input", { type: "search", id: "find", placeholder: "Kind, step or number", "aria-label": "Search events", value: state.find, oninput: (e: any) => ((state.find = e.target.value), (state.from = -1), changed()) }),
       h("span", { class: "muted" }, `${list.length} event${list.length === 1 ? "" : "s"}, newest first`, store.dropped ? `, the oldest ${store.dropped} are not kept here` : "")),
-    list.length ? h("ul", { class: "log" }, shown.map((f) => entry(store, f))) : empty("No event matches."),
+    list.length ? h("ul", { class: "log" }, shown.map(entry)) : empty("No event matches."),
     list.length > page ? h("div", { class: "pager" }, h("button", { disabled: from + page >= list.length, onclick: () => ((state.from = from + page >= list.length - page ? -1 : from + page), changed()) }, "Newer"),
       h("button", { disabled: from === 0, onclick: () => ((state.from = Math.max(0, from - page)), changed()) }, "Older")) : null,
   ];
 }
 
-function entry(store: JobStore, f: Fact): Child {
+function entry(f: Fact): Child {
   const open = state.open === f.seq;
   return h("li", { key: f.seq },
     h("button", { class: "log-row", "aria-expanded": String(open), onclick: () => ((state.open = open ? 0 : f.seq), changed()) },

@@ -14,14 +14,23 @@ export class GraphState {
   only = ""; // A state, or empty for all.
   folded = new Set<string>();
   element: JobGraph | null = null;
+
+  /** sought tells which steps are not looked for; null if none is. */
+  sought(): ((n: Node) => boolean) | null {
+    const words = this.find.toLowerCase(), only = this.only;
+    return words || only ? (n) => (only !== "" && n.state !== only) || !`${n.id} ${n.title || ""} ${n.expert || ""}`.toLowerCase().includes(words) : null;
+  }
 }
 
 export function graphView(store: JobStore, g: Graph, s: GraphState, step: string): VNode {
   if (!g.subjobs.length) return h("div", { class: "graph-empty" }, planningView(g));
   const groups = [...new Set(g.subjobs.map((n) => n.group).filter(Boolean))] as string[];
-  const found = s.find.toLowerCase();
-  const dim = found || s.only ? (n: Node) => (s.only !== "" && n.state !== s.only) || (found !== "" && !`${n.id} ${n.title || ""} ${n.expert || ""}`.toLowerCase().includes(found)) : null;
+  const dim = s.sought();
   for (const n of g.subjobs) if (n.state === "running") n.rate = store.live.get(n.id)?.rate() || 0;
+  for (const o of g.questions || []) {
+    const n = store.node(o.subjob);
+    if (n) n.asked = o.user;
+  }
   const fold = (name: string) => {
     if (!name) return;
     const next = new Set(s.folded);
@@ -31,7 +40,7 @@ export function graphView(store: JobStore, g: Graph, s: GraphState, step: string
   };
   return h("div", { class: "graph" },
     h("div", { class: "toolbar" },
-      h("input", { type: "search", id: "find", placeholder: "Find a step", "aria-label": "Find a step", value: s.find, oninput: (e: any) => ((s.find = e.target.value), changed()), onkeydown: (e: any) => e.key === "Enter" && first(g, s, dim) }),
+      h("input", { type: "search", id: "find", placeholder: "Find a step", "aria-label": "Find a step", value: s.find, oninput: (e: any) => ((s.find = e.target.value), changed()), onkeydown: (e: any) => e.key === "Enter" && first(g, s) }),
       legend(g, s),
       h("span", { class: "grow" }),
       versions(g),
@@ -51,7 +60,9 @@ export function graphView(store: JobStore, g: Graph, s: GraphState, step: string
         n.replaced_by?.length ? h("span", { class: "muted" }, ` → ${n.replaced_by.join(", ")}`) : null)))) : null);
 }
 
-function first(g: Graph, s: GraphState, dim: ((n: Node) => boolean) | null) {
+/** first opens the first step that is looked for now: the page may not have been drawn since the last key. */
+function first(g: Graph, s: GraphState) {
+  const dim = s.sought();
   const n = g.subjobs.find((n) => !dim?.(n));
   if (!n) return;
   s.element?.reveal(n.id);

@@ -1,6 +1,6 @@
 // The drawer of a step: what it was asked, what it got, what it did, what it says, why it does not run, what can be done about it.
 
-import { api, Loader, seg } from "../core/api";
+import { Loader, seg } from "../core/api";
 import { Child, h, VNode } from "../core/dom";
 import { bytes, clock, cost, cut, oneLine, pretty, span } from "../core/format";
 import { changed, copyable, faultView, link, query } from "../core/page";

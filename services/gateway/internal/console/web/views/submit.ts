@@ -51,7 +51,7 @@ export function submitPage(q: URLSearchParams): Page {
     changed();
     try {
       const got = await api.send<{ job_id: string; answered?: string }>("POST", "/jobs", body, body.id ? {} : { "Idempotency-Key": key }); // An id of its own makes it repeatable, too.
-      notify(got.answered ? `this answered the open question ${got.answered}` : `job ${got.job_id} is submitted`);
+      notify(got.answered ? `this answered the open question ${got.answered}` : "the job is submitted");
       go(`/jobs/${seg(got.job_id)}`);
     } catch (e: any) {
       faults = e instanceof Refusal ? (e.faults.length ? e.faults : [e.fault]) : [{ code: "internal", message: String(e) }];

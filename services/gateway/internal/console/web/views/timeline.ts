@@ -48,7 +48,7 @@ function rowsOf(t: Timeline, at: number): Row[] {
   const begun = (r: Run) => r.queued ?? r.started ?? r.ended ?? 0;
   for (const r of t.runs) {
     if (begun(r) > until) continue;
-    const row = rows.get(r.subjob) || { id: r.subjob, title: titles.get(r.subjob) || ({ "~plan": "Planning", "~final": "Writing the result" } as any)[r.subjob] || r.subjob, runs: [], calls: [], begin: Infinity };
+    const row = rows.get(r.subjob) || ({ id: r.subjob, title: titles.get(r.subjob) || ({ "~plan": "Planning", "~final": "Writing the result" } as any)[r.subjob] || r.subjob, runs: [], calls: [], begin: Infinity } as Row);
     row.runs.push({ ...r, ended: r.ended !== undefined && r.ended <= until ? r.ended : undefined });
     row.begin = Math.min(row.begin, begun(r));
     rows.set(r.subjob, row);
