@@ -14,24 +14,17 @@ const pageSize = 100;
 export function jobsPage(q: URLSearchParams): Page {
   let offset = 0;
   const path = () => {
-    const s = q.get("status");
-    return `/jobs?limit=${q.get("q") || q.get("in") ? 500 : pageSize}&offset=${offset}${s ? `&state=${encodeURIComponent(s)}` : ""}`;
+    const ask = new URLSearchParams({ limit: String(pageSize), offset: String(offset) });
+    const since = periods[q.get("in") || ""];
+    if (q.get("q")) ask.set("find", q.get("q")!);
+    if (q.get("status")) ask.set("state", q.get("status")!);
+    if (since) ask.set("since", new Date(Date.now() - since).toISOString());
+    return `/jobs?${ask}`;
   };
   const jobs = new Loader<{ jobs: JobLine[]; total: number }>(path, changed, 500);
   jobs.refresh();
   const timer = setInterval(() => document.hidden || jobs.refresh(), 2500);
   const picked = new Set<string>();
-
-  const shown = (): JobLine[] => {
-    const words = (q.get("q") || "").toLowerCase().split(/\s+/).filter(Boolean);
-    const since = periods[q.get("in") || ""];
-    return (jobs.load.value?.jobs || []).filter((j) => {
-      if (since && Date.now() - Date.parse(j.changed || j.created || "") > since) return false;
-      const labels = Object.entries(j.labels || {}).map(([k, v]) => `${k}=${v}`).join(" ");
-      const text = `${j.id} ${j.title || ""} ${j.goal || ""} ${j.session || ""} ${j.user || ""} ${labels}`.toLowerCase();
-      return words.every((w) => text.includes(w));
-    });
-  };
 
   const filters = () => h("div", { class: "toolbar", role: "search" },
     h("input", { type: "search", id: "search", placeholder: "Search id, title, goal, label, user", "aria-label": "Search jobs", value: q.get("q") || "", oninput: (e: any) => query({ q: e.target.value || null }, true) }),
@@ -61,8 +54,9 @@ export function jobsPage(q: URLSearchParams): Page {
   };
 
   const view = () => {
-    const list = shown();
     const load = jobs.load;
+    const list = load.value?.jobs || [];
+    const filtered = !!(q.get("q") || q.get("status") || q.get("in"));
     const total = load.value?.total || 0;
     const two = [...picked];
     return [
@@ -73,12 +67,12 @@ export function jobsPage(q: URLSearchParams): Page {
       filters(),
       load.fault && !load.value ? faultView(load.fault, jobs.refresh) : null,
       !load.value && !load.fault ? h("div", { class: "loading" }, "Reading jobs …") : null,
-      load.value && !list.length ? (total || q.get("status") ? empty("No job matches.", h("button", { onclick: () => go("/jobs") }, "Remove the filters")) : empty("There are no jobs yet.",
+      load.value && !list.length ? (filtered ? empty("No job matches.", h("button", { onclick: () => go("/jobs") }, "Remove the filters")) : empty("There are no jobs yet.",
         h("p", null, "Submit one here, or from a terminal:"), h("code", { class: "block" }, "jobgraph submit 'Plan a birthday party'"))) : null,
       list.length ? h("table", { class: "jobs" },
         h("thead", null, h("tr", null, h("th", { class: "pick" }, h("span", { class: "sr" }, "Choose")), h("th", null, "Status"), h("th", null, "Job"), h("th", null, "Steps"), h("th", { class: "num wide-only" }, "Cost"), h("th", { class: "num wide-only" }, "Time"), h("th", { class: "when" }, "Changed"))),
         h("tbody", null, list.map(row))) : null,
-      total > pageSize && !q.get("q") && !q.get("in") ? h("div", { class: "pager" },
+      total > pageSize ? h("div", { class: "pager" },
         h("button", { disabled: offset === 0, onclick: () => ((offset = Math.max(0, offset - pageSize)), jobs.refresh()) }, "Newer"),
         h("span", { class: "muted" }, `${offset + 1}–${Math.min(total, offset + pageSize)} of ${total}`),
         h("button", { disabled: offset + pageSize >= total, onclick: () => ((offset += pageSize), jobs.refresh()) }, "Older")) : null,
@@ -88,12 +82,9 @@ export function jobsPage(q: URLSearchParams): Page {
   return {
     title: "Jobs", view,
     moved(next) {
-      const fetch = next.get("status") !== q.get("status") || !!next.get("q") !== !!q.get("q") || !!next.get("in") !== !!q.get("in");
       q = next;
-      if (fetch) {
-        offset = 0;
-        jobs.refresh();
-      }
+      offset = 0;
+      jobs.refresh();
       changed();
     },
     key(e) {
