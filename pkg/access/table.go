@@ -84,6 +84,8 @@ func traffic(n events.Names) []Row {
 		{Subject: item.LiveSubjects(n).All(), About: "live items", Publish: workers},
 		{Subject: n.Live("*", "*"), About: "live items for those who are there", Publish: workers, Subscribe: watchers},
 		{Subject: n.AllAside(), About: "dead letters", Publish: writers},
+		{Subject: n.Prefix() + ".dlq.webhook.>", About: "notices that no webhook took", Publish: []Role{Gateway}},
+		{Subject: n.PoolWork("~webhook"), About: "notices that are sent again", Publish: []Role{Gateway}},
 		{Subject: n.Prefix() + ".cancel.>", About: "ends of runs", Publish: []Role{Scheduler, Planner}, Subscribe: workers},
 		{Subject: "tools.>", About: "tools that programs offer beside a runner; in its account only", Publish: []Role{Runner}, Subscribe: []Role{Runner}},
 		{Subject: "$SRV.INFO.>", About: "which services are there", Publish: readers, Subscribe: engine, Many: true},
@@ -164,6 +166,7 @@ func streams(n events.Names) []Row {
 		}
 		rows = append(rows, row)
 	}
+	rows = append(rows, Row{Subject: api + "STREAM.PURGE." + n.Aside, About: "the end of a dead letter that was tried again", Publish: []Role{Gateway}})
 	for _, pool := range []string{"{pool}", batch.Pool("{pool}")} {
 		rows = append(rows,
 			Row{Subject: api + "CONSUMER.MSG.NEXT." + n.Work + ".pool-" + pool, About: "work of a pool", Publish: []Role{Runner}, Many: true},

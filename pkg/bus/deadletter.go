@@ -18,6 +18,7 @@ import (
 const (
 	DeadRequest = "request"
 	DeadWork    = "work"
+	DeadWebhook = "webhook"
 )
 
 // Additional headers of a dead letter.
@@ -33,9 +34,11 @@ const longestReason = 16 << 10
 
 // DeadLetter is a message that no service could handle, kept for inspection.
 type DeadLetter struct {
-	// Kind is DeadRequest or DeadWork; Seq is the message's sequence in its queue. Together they identify it.
-	Kind string
-	Seq  uint64
+	// Kind is DeadRequest, DeadWork or DeadWebhook; Seq is the message's sequence in its queue, for a webhook that of the event in the log,
+	// and Target is who was to be told, for a webhook. Together they identify it.
+	Kind   string
+	Seq    uint64
+	Target string
 	// Time is when it was dead-lettered, Reason says why.
 	Time   time.Time
 	Reason string
@@ -48,7 +51,22 @@ type DeadLetter struct {
 }
 
 // ID returns the id of the dead letter; no job can have the same id.
-func (a *DeadLetter) ID() string { return a.Kind + ":" + strconv.FormatUint(a.Seq, 10) }
+func (a *DeadLetter) ID() string {
+	id := a.Kind + ":" + strconv.FormatUint(a.Seq, 10)
+	if a.Target != "" {
+		id += ":" + a.Target
+	}
+	return id
+}
+
+// at is the subject of a dead letter.
+func (l DeadLetters) at(kind string, seq uint64, target string) string {
+	subject := l.bus.names.SetAside(kind, seq)
+	if target != "" {
+		subject += "." + target
+	}
+	return subject
+}
 
 // DeadLetters holds requests and work that no service could handle.
 type DeadLetters struct{ bus *Bus }
@@ -142,11 +160,12 @@ func (l DeadLetters) Follow(ctx context.Context, kind string) (*Subscription, er
 // Get finds a dead letter by its id. Errors: ErrNotFound, ErrUnavailable.
 func (l DeadLetters) Get(ctx context.Context, id string) (DeadLetter, error) {
 	kind, text, _ := strings.Cut(id, ":")
+	text, target, _ := strings.Cut(text, ":")
 	seq, err := strconv.ParseUint(text, 10, 64)
-	if err != nil || seq == 0 || seq == math.MaxUint64 || kind != DeadRequest && kind != DeadWork {
+	if err != nil || seq == 0 || seq == math.MaxUint64 || !identifies(kind, target) {
 		return DeadLetter{}, fmt.Errorf("%.80q: %w", id, ErrNotFound)
 	}
-	s, err := l.bus.leader(ctx, l.bus.names.Aside, query{LastFor: l.bus.names.SetAside(kind, seq)})
+	s, err := l.bus.leader(ctx, l.bus.names.Aside, query{LastFor: l.at(kind, seq, target)})
 	if err != nil {
 		return DeadLetter{}, fmt.Errorf("read %s: %w", id, err)
 	}
@@ -157,20 +176,32 @@ func (l DeadLetters) Get(ctx context.Context, id string) (DeadLetter, error) {
 	return a, nil
 }
 
+// identifies reports whether there can be a dead letter of a kind for a target.
+func identifies(kind, target string) bool {
+	switch kind {
+	case DeadRequest, DeadWork:
+		return target == ""
+	case DeadWebhook:
+		return events.ValidToken(target)
+	}
+	return false
+}
+
 // Drop removes a dead letter. Removing one that does not exist is not an error.
 func (l DeadLetters) Drop(ctx context.Context, a *DeadLetter) error {
-	return l.bus.Streams().Purge(ctx, l.bus.names.Aside, l.bus.names.SetAside(a.Kind, a.Seq))
+	return l.bus.Streams().Purge(ctx, l.bus.names.Aside, l.at(a.Kind, a.Seq, a.Target))
 }
 
 // decode reads a stored copy; ok is false if the message is not a dead letter.
 func (l DeadLetters) decode(s Stored) (a DeadLetter, ok bool) {
 	rest, ok := strings.CutPrefix(s.Subject, l.bus.names.Prefix()+".dlq.")
 	kind, text, _ := strings.Cut(rest, ".")
+	text, target, _ := strings.Cut(text, ".")
 	seq, err := strconv.ParseUint(text, 10, 64)
 	if !ok || err != nil {
 		return a, false
 	}
-	a = DeadLetter{Kind: kind, Seq: seq, Time: s.Time, Reason: s.Get(headerDeadReason), Whole: s.Get(headerDeadCut) == ""}
+	a = DeadLetter{Kind: kind, Seq: seq, Target: target, Time: s.Time, Reason: s.Get(headerDeadReason), Whole: s.Get(headerDeadCut) == ""}
 	if json.Unmarshal([]byte(s.Get(headerDeadFaults)), &a.Faults) != nil {
 		a.Faults = nil // The reason contains them.
 	}

@@ -37,6 +37,8 @@ type ConsumerSpec struct {
 	Buffer int
 	// OnDemand fetches nothing ahead: it requests only what Next waits for, so that other readers get the rest.
 	OnDemand bool
+	// Idle is how long the server keeps the consumer without a reader; 0 means for ever.
+	Idle time.Duration
 }
 
 const (
@@ -106,7 +108,7 @@ func (c *ConsumerSpec) config(replicas int) jetstream.ConsumerConfig {
 	cfg := jetstream.ConsumerConfig{
 		Durable: c.Durable, FilterSubjects: c.Filters, AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.AckWait,
 		MaxDeliver: -1, MaxAckPending: c.MaxAckPending, ReplayPolicy: jetstream.ReplayInstantPolicy,
-		DeliverPolicy: jetstream.DeliverAllPolicy, Metadata: ours(), Replicas: replicas,
+		DeliverPolicy: jetstream.DeliverAllPolicy, Metadata: ours(), Replicas: replicas, InactiveThreshold: c.Idle,
 	}
 	if len(c.Filters) == 1 {
 		cfg.FilterSubject, cfg.FilterSubjects = c.Filters[0], nil

@@ -18,9 +18,9 @@ const DeadJob = "job"
 
 // Dead is something that could not be handled: a job in quarantine, a rejected request, or a work message without a run.
 type Dead struct {
-	// ID identifies it for DeadLetters.Retry: a job's id, or "request:7", "work:7".
+	// ID identifies it for DeadLetters.Retry: a job's id, or "request:7", "work:7", "webhook:7:TARGET".
 	ID string `json:"id"`
-	// Kind is DeadJob, bus.DeadRequest or bus.DeadWork.
+	// Kind is DeadJob, bus.DeadRequest, bus.DeadWork or bus.DeadWebhook.
 	Kind string `json:"kind"`
 	// Since is when it was dead-lettered or quarantined.
 	Since time.Time `json:"since"`
@@ -92,7 +92,7 @@ func (l DeadLetters) Get(ctx context.Context, id string) (Dead, error) {
 
 // Retry tries a dead letter again and returns the id of its job. A quarantined job is handled by the scheduler again, which
 // quarantines it again unless the cause was repaired. A request is submitted again, and stays a dead letter if it still has
-// faults. A work message is published again on its subject. Errors: those of Submit and Recover.
+// faults. A work message is published again on its subject, and so is a notice to a webhook, which a gateway sends then. Errors: those of Submit and Recover.
 func (l DeadLetters) Retry(ctx context.Context, d Dead) (job string, err error) {
 	if d.message == nil {
 		return d.ID, l.client.Recover(ctx, d.ID, events.RecoverRequested{By: "dlq"})
@@ -144,8 +144,11 @@ func deadJob(j *Job) Dead {
 func deadMessage(a *bus.DeadLetter) Dead {
 	d := Dead{ID: a.ID(), Kind: a.Kind, Since: a.Time, Subject: a.Message.Subject, Body: a.Message.Body, Faults: a.Faults, message: a}
 	d.Fault = events.Fault{Code: events.CodeRejected, Message: a.Reason, Hint: "send it again without its faults"}
-	if a.Kind == bus.DeadWork {
+	switch a.Kind {
+	case bus.DeadWork:
 		d.Fault.Code, d.Fault.Hint = events.CodeMalformed, "find out who published it; no client waits for it"
+	case bus.DeadWebhook:
+		d.Fault.Code, d.Fault.Hint = events.CodeUnavailable, "`jobgraph dlq retry "+d.ID+"` sends it again once "+a.Target+" is well"
 	}
 	if !json.Valid(d.Body) {
 		d.Body = nil

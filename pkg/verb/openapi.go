@@ -34,6 +34,8 @@ func OpenAPI(version string) map[string]any {
 			}
 		}
 	}
+	notice, _ := Schema("Notice")
+	schemas["Notice"] = openSchema(notice)
 	return object{
 		"openapi":           "3.1.0",
 		"info":              object{"title": "Jobgraph", "version": version, "description": "Jobs of many agents, durable and in the open."},
@@ -41,6 +43,7 @@ func OpenAPI(version string) map[string]any {
 		"servers":           []object{{"url": "/"}},
 		"security":          []object{{"token": []string{}}, {"cookie": []string{}}},
 		"paths":             paths,
+		"webhooks":          webhooks(),
 		"components": object{
 			"schemas": schemas,
 			"securitySchemes": object{

@@ -23,6 +23,7 @@ func Types() map[string]reflect.Type {
 			}
 		}
 	}
+	types["Notice"] = reflect.TypeFor[Notice]()
 	for name, of := range streams() {
 		types[name] = reflect.TypeOf(of)
 	}

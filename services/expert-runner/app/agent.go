@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/egress"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/agent"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/policy"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
 // What happens when the budget of an agent is used up.
@@ -116,7 +116,7 @@ func (a *llmKind) faults(c *cardSpec) events.Faults {
 
 // config is the agent's configuration according to the card.
 func (a *llmKind) config(schema json.RawMessage) (agent.Config, error) {
-	allow, err := tool.Ranges(a.AllowAddresses)
+	allow, err := egress.Ranges(a.AllowAddresses)
 	return agent.Config{
 		Mode: a.mode(), Workflow: a.steps(), Evaluator: agent.Evaluator{On: a.Evaluator, Prompt: a.EvaluatorPrompt},
 		Prompt: a.Prompt, Tools: a.Tools, Required: a.RequiredTools, MaxTurns: cmp.Or(a.MaxTurns, a.CamelTurns), MaxTokens: a.MaxTokens, MaxTime: a.MaxTime,

@@ -79,7 +79,7 @@ func (b *bench) relayed(ctx context.Context, t *expert.Task, dir string) mcp.Set
 			return nil, nil, err
 		}
 		var relay sync.WaitGroup // Its goroutine ends with the program, whose line does.
-		relay.Go(func() { b.guard.Relay(ctx, ours) })
+		relay.Go(func() { tool.Relay(ctx, b.guard, ours) })
 		return group, func() {
 			release()
 			_ = ours.Close()

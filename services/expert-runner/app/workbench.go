@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobgraph/jobgraph/pkg/egress"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/agent"
@@ -32,7 +33,7 @@ type bench struct {
 	// web is the server of the tool browser, which works in a program of its own; its Command is empty if the card does not name it. It
 	// reaches what guard permits.
 	web   mcp.Server
-	guard tool.Guard
+	guard egress.Guard
 	// servers are the ones of the configuration; owner says what tools are theirs, and starts none.
 	servers map[string]mcp.Server
 	owner   *mcp.Pool
@@ -127,7 +128,7 @@ func (a *llmKind) bench(config *agent.Config, x *expert.Expert, c *catalog, s *S
 		if err := b.browser(path, s); err != nil {
 			lacks(err.Error(), tool.Browser)
 		}
-		b.guard = tool.Guard{Allow: config.Allow}
+		b.guard = egress.Guard{Allow: config.Allow}
 	}
 	b.kit = slices.DeleteFunc(tool.BenchNames(), func(name string) bool { return !slices.Contains(config.Tools, name) })
 	if !slices.ContainsFunc(config.Tools, b.Owns) {

@@ -188,7 +188,7 @@ func TestABrowserReachesTheWebThroughTheGuard(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the site") })) // The test sees it.
 	defer site.Close()
 	address := strings.TrimPrefix(site.URL, "http://")
-	for allowed, want := range map[string]string{"[127.0.0.1]": `"reached: ; 200 `, "[10.0.0.0/8]": `"reached: ; 502 it has to be allowed on the expert's card (allow_addresses)"`} {
+	for allowed, want := range map[string]string{"[127.0.0.1]": `"reached: ; 200 `, "[10.0.0.0/8]": `"reached: ; 502 ot a public address: it has to be allowed (allow_addresses)"`} {
 		w, program := servicetest.New(t), installed(t)
 		settings := agents(t, card(t, "tools: [plot, browser]\nallow_addresses: "+allowed+"\n"))
 		settings.ToolsProgram, settings.BrowserProgram = program, program

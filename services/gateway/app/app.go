@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/mcp"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/route"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/webhook"
 )
 
 // refreshEvery is the interval in which the file of tokens is looked at.
@@ -35,18 +36,26 @@ func Run(_ context.Context, p *host.Process, s Settings, d Deps) error {
 	if err != nil {
 		return err
 	}
+	targets, err := webhook.Read(s.Webhooks, p.Env)
+	if err != nil {
+		return err
+	}
 	return service.Run(p, d.Bus, func(b *bus.Bus) ([]host.Member, error) {
-		return []host.Member{serve(p, b, s, keeper, addr), refresh(p, keeper)}, nil
+		members := []host.Member{serve(p, b, s, keeper, targets, addr), refresh(p, keeper)}
+		if len(targets) > 0 {
+			members = append(members, notify(p, b, targets))
+		}
+		return members, nil
 	})
 }
 
 // serve mounts the gateway on the server of the process.
-func serve(p *host.Process, b *bus.Bus, s Settings, keeper *identity.Keeper, addr string) host.Member {
+func serve(p *host.Process, b *bus.Bus, s Settings, keeper *identity.Keeper, targets []webhook.Target, addr string) host.Member {
 	return host.Member{Name: "http", Run: func(ctx context.Context, ready func()) error {
 		g := route.New(ctx, route.Settings{
 			Client: client.New(b), Guard: &identity.Guard{Keeper: keeper, Hosts: s.Hosts, Origins: s.Origins, Cookie: cookieOf(addr), Secure: p.Settings.TLS.On()},
 			Rate: s.Rate, Body: int64(s.MaxBody) << 10, Streams: s.Streams, Beat: s.Heartbeat, Write: s.SlowReader,
-			Health: p.Health.Reasons, Version: p.Build.Version, Log: p.Log,
+			Webhooks: targets, Health: p.Health.Reasons, Version: p.Build.Version, Log: p.Log,
 		})
 		tools := mcp.New(mcp.Settings{Door: g, Version: p.Build.Version, Log: p.Log, Body: int64(s.MaxBody) << 10, Sessions: s.Streams})
 		g.Mount("/mcp", tools.Handler())
@@ -57,6 +66,30 @@ func serve(p *host.Process, b *bus.Bus, s Settings, keeper *identity.Keeper, add
 		p.Ready()
 		<-ctx.Done()
 		return nil
+	}}
+}
+
+// notify tells webhooks. What one does not take is a note of the process until it takes something again.
+func notify(p *host.Process, b *bus.Bus, targets []webhook.Target) host.Member {
+	for _, t := range targets {
+		for _, secret := range t.Secrets {
+			p.Secrets.Add(string(secret))
+		}
+	}
+	attempts := p.Metrics.Counter("jobgraph_gateway_webhooks_total", "Attempts to tell a webhook, by what became of them.", "webhook", "outcome")
+	return host.Member{Name: "webhooks", Stop: webhook.Stop, Run: func(ctx context.Context, ready func()) error {
+		ready()
+		return webhook.Run(ctx, webhook.Settings{
+			Bus: b, Targets: targets, Agent: "jobgraph/" + p.Build.Version, Log: p.Log,
+			Told: func(target string, o webhook.Outcome, err error) {
+				attempts.WithLabelValues(target, string(o)).Inc()
+				if err == nil {
+					p.Health.Unnote("webhook " + target)
+					return
+				}
+				p.Health.Note("webhook "+target, "it does not take what it is told: "+err.Error())
+			},
+		})
 	}}
 }
 

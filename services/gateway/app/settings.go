@@ -18,6 +18,8 @@ const DefaultAddr = "127.0.0.1:8420"
 type Settings struct {
 	// Tokens is the path of the file of tokens; empty for none.
 	Tokens string
+	// Webhooks is the path of the file of webhooks; empty for none.
+	Webhooks string
 	// StartToken is the token of an admin that ends with the process, given by its parent.
 	StartToken string
 	// Hosts are names under which the gateway is reached, besides localhost and addresses; Origins are sites whose pages may call it.
@@ -42,6 +44,7 @@ func Default() Settings {
 func (s *Settings) Declare(f *host.Flags) {
 	*s = Default()
 	f.String(&s.Tokens, host.Flag{Name: "tokens", Usage: "File of tokens with their users and roles; it is read again when it changes."})
+	f.String(&s.Webhooks, host.Flag{Name: "webhooks", Usage: "File of webhooks, which are told when jobs end and when they ask for input."})
 	f.String(&s.StartToken, host.Flag{Name: "start-token", Secret: true, Usage: "Token of an admin that ends with this process."})
 	f.Strings(&s.Hosts, host.Flag{Name: "hosts", Usage: "Names under which the API is reached, besides localhost and addresses."})
 	f.Strings(&s.Origins, host.Flag{Name: "origins", Usage: "Sites whose pages may call the API, as in https://console.example.org."})

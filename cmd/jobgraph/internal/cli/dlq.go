@@ -13,10 +13,11 @@ import (
 // deadLetters are the commands about dead letters.
 type deadLetters struct{ app *app }
 
-// command is about what could not be handled: quarantined jobs, rejected requests, and work that names no run.
+// command is about what could not be handled: quarantined jobs, rejected requests, work that names no run, and
+// notices that no webhook took.
 func (g deadLetters) command() *cobra.Command {
 	list := &cobra.Command{
-		Use: "ls", Aliases: []string{"list"}, Short: "List dead letters: jobs in quarantine, rejected requests, malformed work", Args: cobra.NoArgs,
+		Use: "ls", Aliases: []string{"list"}, Short: "List dead letters: jobs in quarantine, rejected requests, malformed work, unsent webhooks", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return g.app.with(g.list)
 		},
@@ -92,6 +93,8 @@ func (g deadLetters) retry(ctx context.Context, c *client.Client, d client.Dead)
 		g.app.note("the scheduler takes job %s up again; `jobgraph get %s` shows whether it stumbles again", job, job)
 	case job == "" && d.Kind == bus.DeadRequest:
 		g.app.note("no scheduler answers: the request waits in its queue")
+	case d.Kind == bus.DeadWebhook:
+		g.app.note("a gateway that knows the webhook sends it again")
 	case d.Kind == bus.DeadWork:
 		g.app.note("queued again on %s", d.Subject)
 	}

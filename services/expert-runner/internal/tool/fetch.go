@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/jobgraph/jobgraph/pkg/egress"
 )
 
 // Limits of fetch.
@@ -29,7 +31,7 @@ const (
 type Web struct{ client *http.Client }
 
 // NewWeb is a client behind a guard: every connection is checked, including redirects. It uses no proxy.
-func NewWeb(g Guard) *Web {
+func NewWeb(g egress.Guard) *Web {
 	dialer := &net.Dialer{Timeout: FetchTime, Control: g.Control}
 	transport := &http.Transport{
 		DialContext: dialer.DialContext, TLSHandshakeTimeout: FetchTime, ResponseHeaderTimeout: FetchTime,

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/jobgraph/jobgraph/pkg/egress"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
@@ -19,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // web is the tool behind a guard.
 func web(t *testing.T, allow ...string) func(address string) (string, error) {
 	t.Helper()
-	g := tool.Guard{}
+	g := egress.Guard{}
 	for _, text := range allow {
 		g.Allow = append(g.Allow, netip.MustParsePrefix(text))
 	}
@@ -104,7 +105,7 @@ func TestAFetchEndsWithItsContext(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	t.Cleanup(s.Close)
-	w := tool.NewWeb(tool.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
+	w := tool.NewWeb(egress.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
 	t.Cleanup(w.Close)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

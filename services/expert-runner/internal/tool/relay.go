@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/egress"
 )
 
 // The limits of one relay.
@@ -24,7 +26,7 @@ const (
 // Relay connects a program without network to the web, as far as a guard permits: each connection is a request of HTTP/2 on line, whose
 // query names the address as "to", whose body is what the program sends, and whose answer is what comes back. An address that is refused is
 // answered with the reason. It ends when line does, or ctx.
-func (g *Guard) Relay(ctx context.Context, line net.Conn) {
+func Relay(ctx context.Context, g egress.Guard, line net.Conn) {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
 	r := &relay{dialer: net.Dialer{Timeout: dialTime, Control: g.Control}}

@@ -10,10 +10,12 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/egress"
 )
 
 // relaying is a client whose connections go over a relay behind a guard; over is closed when the relay has ended.
-func relaying(ctx context.Context, t *testing.T, g *Guard) (client *http.Client, line net.Conn, over <-chan struct{}) {
+func relaying(ctx context.Context, t *testing.T, g egress.Guard) (client *http.Client, line net.Conn, over <-chan struct{}) {
 	t.Helper()
 	listen, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -29,7 +31,7 @@ func relaying(ctx context.Context, t *testing.T, g *Guard) (client *http.Client,
 	}
 	_ = listen.Close() // There is one connection.
 	done := make(chan struct{})
-	go func() { defer close(done); g.Relay(ctx, theirs) }() // Ends with the line.
+	go func() { defer close(done); Relay(ctx, g, theirs) }() // Ends with the line.
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
 	t.Cleanup(func() { _ = line.Close(); <-done })
@@ -63,7 +65,7 @@ func TestARelayReachesWhatItsGuardPermits(t *testing.T) {
 	}))
 	defer site.Close()
 	address := strings.TrimPrefix(site.URL, "http://")
-	client, _, _ := relaying(t.Context(), t, &Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	client, _, _ := relaying(t.Context(), t, egress.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	const request = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
 	for range 3 {
 		if code, said := ask(t, client, address, request); code != http.StatusOK || !strings.HasSuffix(said, "POST hello") {
@@ -75,18 +77,18 @@ func TestARelayReachesWhatItsGuardPermits(t *testing.T) {
 			t.Errorf("%q: %d %s", to, code, said)
 		}
 	}
-	strict, _, _ := relaying(t.Context(), t, &Guard{})
+	strict, _, _ := relaying(t.Context(), t, egress.Guard{})
 	if code, said := ask(t, strict, "localhost"+address[strings.LastIndex(address, ":"):], request); code != http.StatusBadGateway || !strings.Contains(said, "is not a public address") {
 		t.Errorf("%d %s", code, said)
 	}
 }
 
 func TestARelayEndsWithItsLineAndItsRun(t *testing.T) {
-	_, line, over := relaying(t.Context(), t, &Guard{})
+	_, line, over := relaying(t.Context(), t, egress.Guard{})
 	_ = line.Close() // The program has ended.
 	<-over
 	ctx, end := context.WithCancel(t.Context())
-	_, _, over = relaying(ctx, t, &Guard{})
+	_, _, over = relaying(ctx, t, egress.Guard{})
 	end()
 	<-over
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/history"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/stream"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/webhook"
 )
 
 // Settings configure a Gateway.
@@ -32,6 +33,8 @@ type Settings struct {
 	Streams int
 	Beat    time.Duration
 	Write   time.Duration
+	// Webhooks are the targets that are told about jobs.
+	Webhooks []webhook.Target
 	// Health says why the process is not ready.
 	Health func(ctx context.Context) []host.Reason
 	// Version is that of the program.

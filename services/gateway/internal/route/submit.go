@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/webhook"
 )
 
 // keyHeader is the header by which a repeated request is recognised.
@@ -36,6 +37,9 @@ func submit(c *call) error {
 	}
 	request.User = user
 	if fault := c.identify(&request); fault != nil {
+		return fault
+	}
+	if fault := webhook.Check(c.gateway.Webhooks, request.Labels); fault != nil {
 		return fault
 	}
 	if err := c.shield(&request); err != nil {

@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/egress"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/schema"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
 // cardAge is how long a fetched card is used before it is fetched again.
@@ -51,7 +51,7 @@ func New(c Config, dir string) (*Expert, error) {
 	if err := faults.OrNil(); err != nil {
 		return nil, err
 	}
-	ranges, err := tool.Ranges(c.AllowAddresses)
+	ranges, err := egress.Ranges(c.AllowAddresses)
 	if err != nil {
 		return nil, err
 	}

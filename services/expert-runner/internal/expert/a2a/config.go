@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/egress"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/redact"
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
 // Mode is how an agent's progress is received.
@@ -111,7 +111,7 @@ func (c *Config) Faults() events.Faults {
 			add("push_url", why, "push_url: https://runner.example.com")
 		}
 	}
-	if _, err := tool.Ranges(c.AllowAddresses); err != nil {
+	if _, err := egress.Ranges(c.AllowAddresses); err != nil {
 		add("allow_addresses", err.Error(), "use addresses such as 127.0.0.1, or ranges such as 10.0.0.0/8")
 	}
 	faults = append(faults, c.negative()...)

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
+	"github.com/jobgraph/jobgraph/pkg/egress"
 )
 
 // maxRedirects limits the redirects of one call.
@@ -25,7 +25,7 @@ type dialer struct {
 }
 
 func newDialer(allow []netip.Prefix, headers map[string]string, trusted ...string) *dialer {
-	guard := &tool.Guard{Allow: allow}
+	guard := &egress.Guard{Allow: allow}
 	make := func(d *net.Dialer) *http.Transport {
 		return &http.Transport{
 			DialContext: d.DialContext, TLSHandshakeTimeout: dialTime, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10,

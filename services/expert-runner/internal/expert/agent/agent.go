@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/egress"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
@@ -31,7 +32,7 @@ func New(c Config) (*Expert, error) {
 	if len(c.Workflow) == 0 {
 		c.Workflow, order = []Step{{Required: c.Required}}, []int{0}
 	}
-	return &Expert{config: c, order: order, web: tool.NewWeb(tool.Guard{Allow: c.Allow})}, nil
+	return &Expert{config: c, order: order, web: tool.NewWeb(egress.Guard{Allow: c.Allow})}, nil
 }
 
 // Close closes idle connections. It is called after all runs have ended.

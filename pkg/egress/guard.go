@@ -1,4 +1,4 @@
-package tool
+package egress
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ type Guard struct {
 	Allow []netip.Prefix
 }
 
-// Ranges parses a card's allow_addresses: single addresses and ranges. The error names the first that is neither.
+// Ranges parses a list of single addresses and ranges. The error names the first that is neither.
 func Ranges(texts []string) ([]netip.Prefix, error) {
 	var list []netip.Prefix
 	for _, text := range texts {
@@ -51,7 +51,7 @@ func (g *Guard) check(ip netip.Addr) error {
 		}
 	}
 	if !ip.IsGlobalUnicast() || ip.IsPrivate() || reserved(ip) {
-		return fmt.Errorf("%s is not a public address: it has to be allowed on the expert's card (allow_addresses)", ip)
+		return fmt.Errorf("%s is not a public address: it has to be allowed (allow_addresses)", ip)
 	}
 	return nil
 }
