@@ -58,7 +58,7 @@ up: ## start bus, planner, scheduler, expert-runner and gateway in one process (
 
 test: ## vet and test all modules
 	go vet work
-	go test -vet=off -timeout 20m $$(go list work | grep -v "$(LINT:.%=%)$$")
+	go test -vet=off -exec "$(CURDIR)/scripts/in-memory.sh" -timeout 20m $$(go list work | grep -v "$(LINT:.%=%)$$")
 	go test -vet=off -count=1 $(LINT)
 
 test-full: test ## test, and everything that needs more than Go: race, lint, foreign workers, promtool, crashes, containers
@@ -67,14 +67,8 @@ test-full: test ## test, and everything that needs more than Go: race, lint, for
 phases: ## name what test-full adds to test
 	@echo $(FULL)
 
-# A program under the race detector sleeps for a second before it exits, unless told otherwise; the tests end hundreds of them.
-# Scripts start more than a thousand programs, and each would need a second to start under it: they are plain ones. The stacks and clients
-# in the tests' own processes are under the detector. The house only reads the tree, in one goroutine.
-PLAIN := $(CURDIR)/.cache/plain
-race: ## test all modules with the race detector (needs a C compiler)
-	go test -c -o $(PLAIN)/jobgraph ./cmd/jobgraph && ln -f $(PLAIN)/jobgraph $(PLAIN)/mcpserver && ln -f $(PLAIN)/jobgraph $(PLAIN)/gateway
-	CGO_ENABLED=1 GORACE="atexit_sleep_ms=0 $${GORACE:-}" JOBGRAPH_TEST_PROGRAMS="$(PLAIN)" \
-	go test -race -timeout 30m -exec "$(CURDIR)/scripts/in-memory.sh" $$(go list work | grep -v "/cmd/internal/lint$$")
+race: ## test what has goroutines with the race detector (needs a C compiler)
+	scripts/race.sh
 
 modules: ## check that every module by itself is made of what the workspace tests
 	scripts/modules.sh

@@ -8,4 +8,4 @@ if [ -z "$dirs" ]; then
 	exit 1
 fi
 # shellcheck disable=SC2086 # one argument per folder
-go test -vet=off -run '^$' -bench . -benchtime 1x -benchmem $(printf './%s ' $dirs)
+go test -vet=off -exec "$PWD/scripts/in-memory.sh" -run '^$' -bench . -benchtime 1x -benchmem $(printf './%s ' $dirs)

@@ -9,11 +9,11 @@ logs=$(mktemp -d)
 beside=()
 trap 'kill "${beside[@]}" 2>/dev/null || true; rm -rf "$logs"' EXIT
 for part in "${!parts[@]}"; do
-	scripts/tagged.sh sweep -exec "$PWD/scripts/in-memory.sh" -run "${parts[part]}" >"$logs/$part" 2>&1 &
+	scripts/tagged.sh sweep -run "${parts[part]}" >"$logs/$part" 2>&1 &
 	beside+=("$!")
 done
 status=0
-scripts/tagged.sh sweep -exec "$PWD/scripts/in-memory.sh" -skip "$(IFS='|' && echo "${parts[*]}")" || status=$?
+scripts/tagged.sh sweep -skip "$(IFS='|' && echo "${parts[*]}")" || status=$?
 for part in "${!parts[@]}"; do
 	wait "${beside[part]}" || status=$?
 	cat "$logs/$part"

@@ -16,4 +16,4 @@ names=$(grep -hEo '^func Test[A-Za-z0-9_]*' $files | sed 's/^func //' | sort -u 
 # shellcheck disable=SC2086
 dirs=$(dirname $files | sort -u)
 # shellcheck disable=SC2086
-exec go test -vet=off -tags "$tag" -count=1 -timeout 30m -v -run "^($names)\$" "$@" $(printf './%s ' $dirs)
+exec go test -vet=off -exec "$PWD/scripts/in-memory.sh" -tags "$tag" -count=1 -timeout 30m -v -run "^($names)\$" "$@" $(printf './%s ' $dirs)
