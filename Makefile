@@ -94,7 +94,7 @@ e2e: ## run jobs on real processes that are killed on the way
 e2e-compose: ## run jobs on containers that are restarted on the way (needs a Docker engine and docker-compose)
 	scripts/e2e-compose.sh
 
-browser: ## play the console in a real Chromium: a first session, every page, by keyboard, on a phone, 10,000 steps (needs chromium)
+browser: ## play the console in a real Chromium: a first session, every page, by keyboard, on a phone, 10,000 steps; and the tool browser (needs chromium, its headless shell)
 	scripts/tagged.sh browser
 
 browser-bench: ## measure how soon the console shows a job, how late an event, and the memory it takes (needs chromium, a quiet machine)

@@ -5,9 +5,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export duration=${1:-10s}
-targets=$(grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' cmd examples pkg services || true)
+targets=$(grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' cmd examples pkg services tools || true)
 if [ -z "$targets" ]; then
-	echo "no fuzz target found in cmd, examples, pkg, services" >&2
+	echo "no fuzz target found in cmd, examples, pkg, services, tools" >&2
 	exit 1
 fi
 cores=$(nproc)

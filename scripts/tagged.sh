@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 tag=${1:?usage: scripts/tagged.sh TAG}
 shift
-files=$(grep -rlE --include='*_test.go' "^//go:build (.*[^a-z])?$tag([^a-z]|\$)" cmd examples pkg services || true)
+files=$(grep -rlE --include='*_test.go' "^//go:build (.*[^a-z])?$tag([^a-z]|\$)" cmd examples pkg services tools || true)
 if [ -z "$files" ]; then
 	echo "no test behind the build tag $tag: nothing would be tested" >&2
 	exit 1

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -77,19 +76,28 @@ func TestEverythingGoesOverTheRelay(t *testing.T) {
 	}
 }
 
-// When the runner has gone, nothing is reached any more.
+// When the runner has gone, nothing is reached any more, and the browser hears why.
 func TestWithoutTheRunnerThereIsNoWay(t *testing.T) {
-	line := (&relay{}).line(t)
-	p, err := newProxy(line)
+	reached := httptest.NewServer(http.NotFoundHandler())
+	defer reached.Close()
+	r := &relay{allowed: func(string) bool { return true }}
+	p, err := newProxy(r.line(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.close()
-	p.relay.CloseIdleConnections()
-	gone, end := context.WithCancel(t.Context())
-	end()
-	if _, err := p.dial(gone, "example.org:443"); err == nil {
+	address := strings.TrimPrefix(reached.URL, "http://")
+	way, err := p.dial(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = way.Close()
+	r.end()
+	if _, err := p.dial(t.Context(), address); err == nil {
 		t.Error("it was reached")
+	}
+	if why := p.why("127.0.0.1"); why == "" {
+		t.Error("there is no reason")
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 // relay stands in for that of the runner: it reaches what allowed says.
 type relay struct {
 	allowed func(address string) bool
+	end     func()     // Ends the relay, as the end of the runner does; set by line.
 	mu      sync.Mutex // Guards asked.
 	asked   []string
 }
@@ -37,7 +38,8 @@ func (r *relay) line(t *testing.T) *os.File {
 	l.conn <- conn
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(l) })
-	t.Cleanup(func() { _ = server.Close(); serving.Wait() })
+	r.end = sync.OnceFunc(func() { _ = server.Close(); _ = conn.Close(); serving.Wait() })
+	t.Cleanup(r.end)
 	return os.NewFile(uintptr(ends[1]), "theirs")
 }
 
