@@ -44,7 +44,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	build := exec.Command("go", "build", "-o", dir+"/", "./cmd/jobgraph", "./services/expert-runner")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+"/", "./cmd/jobgraph", "./services/expert-runner")
 	build.Dir = root()
 	if said, err := build.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("build: %w\n%s", err, said)

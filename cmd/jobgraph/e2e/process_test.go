@@ -54,7 +54,7 @@ func build(m *testing.M) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(programs)) }()
 	for _, s := range sources {
-		c := exec.CommandContext(context.Background(), "go", "build", "-o", programs+"/", s.pkg)
+		c := exec.CommandContext(context.Background(), "go", "build", "-ldflags=-s -w", "-o", programs+"/", s.pkg)
 		c.Dir = s.dir
 		if out, err := c.CombinedOutput(); err != nil {
 			return 1, fmt.Errorf("build %s in %s: %w\n%s", s.pkg, s.dir, err, out)

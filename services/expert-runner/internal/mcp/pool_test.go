@@ -422,7 +422,7 @@ func TestServersOfTheSDKsExamples(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			binary := filepath.Join(t.TempDir(), name)
 			path := "github.com/modelcontextprotocol/go-sdk/examples/server/" + name
-			out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, path).CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", binary, path).CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
