@@ -115,7 +115,23 @@ func conformancePage(root string) ([]byte, error) {
 			fmt.Fprintf(&b, "| %s | %s |\n", id, proved.cells(id, ""))
 		}
 	}
+	if err := goalPart(&b, root); err != nil {
+		return nil, err
+	}
 	return b.Bytes(), nil
+}
+
+// goalPart shows what becomes of a goal without cards in every profile, whatever the model does: the table that a test compares with runs.
+func goalPart(b *bytes.Buffer, root string) error {
+	table, err := os.ReadFile(filepath.Join(root, "cmd/jobgraph/testdata/manners.md"))
+	if err != nil {
+		return fmt.Errorf("read the table of goals: %w", err)
+	}
+	b.WriteString("\n## A goal without cards\n\n`cmd/jobgraph` TestEveryProfileEndsWhateverTheModelDoes runs a goal in an empty home, with nothing but a model over HTTP, in each profile. " +
+		"It ends in an answer with exit code 0, or in a failure with a code, a cause and what to do. `graph` and `assistant` take prose for no plan, as their ancestors do (C-T2, V-T4); " +
+		"`default` answers with it.\n\n")
+	b.Write(table)
+	return nil
 }
 
 // read reads the test files below a folder.

@@ -326,13 +326,13 @@ func failure(f *Fact) events.Fault {
 	case ClassTooLong:
 		out.Code, out.Message, out.Hint = events.CodeTooLarge, "the prompt is too long for the model", "shorten the request, or choose a model with a larger context"
 	case ClassBadRequest:
-		out.Message, out.Hint = "the model's provider refuses the call", "check the model's settings"
+		out.Message, out.Hint = "the model's provider refuses the call", "check the model's settings: `jobgraph model check` says what the model can do"
 	case ClassCut:
 		out.Code, out.Message, out.Hint = events.CodeMalformed, "the answer was cut off", "write a shorter plan"
 	case ClassBroken:
 		out.Message, out.Hint = "the connection ended in the middle of the answer", "try again; when it goes on, check the network to the provider"
 	case ClassMalformed:
-		out.Code, out.Message, out.Hint = events.CodeMalformed, "the provider's reply could not be read", "try again"
+		out.Code, out.Message, out.Hint = events.CodeMalformed, "the provider's reply could not be read", "try again; when it goes on, check the model's address: `jobgraph model check` tries it"
 	default:
 		out.Hint = "try again later, or choose another model"
 	}
@@ -343,7 +343,7 @@ func failure(f *Fact) events.Fault {
 func malformed(text string, err error) events.Fault {
 	f := events.Fault{Code: events.CodeMalformed, Message: "no JSON of the wanted form in the answer", Hint: "answer with the JSON object alone"}
 	if strings.TrimSpace(text) == "" {
-		f.Message = "the answer is empty"
+		f.Message = "the answer has no text: the model called a tool, or wrote nothing"
 	}
 	if err != nil {
 		f.Cause = clip(err.Error(), maxMessage)

@@ -40,6 +40,7 @@ func (s endStage) enter() On {
 		}
 	default:
 		e.Kind, e.Faults, e.Fallback = events.KindPlanRejected, s.state.Faults, ""
+		e.Faults = forPeople(e.Faults)
 		if len(e.Faults) == 0 {
 			e.Faults = events.Faults{{Code: events.CodeInternal, Message: "planning ended without a reason", Hint: "this is a bug: report it with the request"}}
 		}
@@ -49,6 +50,17 @@ func (s endStage) enter() On {
 	}
 	s.pending = Command{Key: string(StageEnd), Kind: End, Stage: StageEnd, End: &e}
 	return ""
+}
+
+// forPeople gives the faults of a rejection hints for a person, in place of those that were lessons for the model.
+func forPeople(faults events.Faults) events.Faults {
+	faults = slices.Clone(faults)
+	for i := range faults {
+		if faults[i].Code == events.CodeMalformed && faults[i].Field == "" {
+			faults[i].Hint = "try again, or choose another model or profile: `jobgraph model check` says which profiles a model can plan in"
+		}
+	}
+	return faults
 }
 
 // notices are what the person should know before the steps begin: the planner's guidance, then every warning.

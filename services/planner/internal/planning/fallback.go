@@ -72,6 +72,11 @@ func (s fallbackStage) guide(faults events.Faults) {
 		return
 	}
 	first := events.Fault{Code: events.CodeRejected, Message: clip(strings.TrimSpace(prompt.User), maxPrompt)}
+	if len(faults) == 1 { // The guidance says all of it.
+		first.Code, first.Cause, first.Hint = faults[0].Code, faults[0].Cause, faults[0].Hint
+		s.state.Faults = events.Faults{first}
+		return
+	}
 	if len(faults) > 0 {
 		first.Code = faults[0].Code
 	}
