@@ -2,9 +2,9 @@
 # Runs the program of a test with its temporary files in memory, for `go test -exec`. The tests start thousands of servers with
 # stores of their own, and no test outlives its machine: a disk would only be waited for. A machine whose memory cannot be used
 # so has the program run as it is. What go itself builds is large, and stays on the disk.
-# Usage: go test -exec "$PWD/scripts/in-memory.sh" …
+# Usage: [ROOM=GIB] go test -exec "$PWD/scripts/in-memory.sh" …
 set -euo pipefail
-least=$((1 << 20)) # KiB that have to be free.
+least=$((${ROOM:-1} << 20)) # KiB that have to be free.
 
 # usable says whether a folder has the room, and lets programs run.
 usable() {
