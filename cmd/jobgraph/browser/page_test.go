@@ -66,9 +66,18 @@ type view struct {
 // look opens a browser on the console of a stack, signed in.
 func look(s *stack, size screen, path string) *view {
 	s.Helper()
-	dir := s.TempDir()
+	v := launch(s.TB, s.http, size)
+	v.do(chromedp.Navigate("http://" + s.http + "/?token=" + token + "#" + path))
+	v.see("#title")
+	return v
+}
+
+// launch starts a browser with an empty page, which may ask one site alone.
+func launch(t testing.TB, site string, size screen) *view {
+	t.Helper()
+	dir := t.TempDir()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromium(s.TB)), chromedp.UserDataDir(dir), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("disable-gpu", true),
+		chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(dir), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("disable-gpu", true),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("force-prefers-reduced-motion", true),
 	)
 	if os.Geteuid() == 0 {
@@ -76,9 +85,9 @@ func look(s *stack, size screen, path string) *view {
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, end := chromedp.NewContext(ctx)
-	v := &view{TB: s.TB, ctx: ctx, site: s.http}
-	s.Cleanup(func() {
-		if s.Failed() {
+	v := &view{TB: t, ctx: ctx, site: site}
+	t.Cleanup(func() {
+		if t.Failed() {
 			v.tell()
 		}
 		_ = chromedp.Cancel(ctx) // It waits for the browser to end.
@@ -86,7 +95,7 @@ func look(s *stack, size screen, path string) *view {
 		cancel()
 	})
 	if err := chromedp.Listen(ctx, v.hear); err != nil { // It starts the browser, and so has no deadline.
-		s.Fatal("browser:", err)
+		t.Fatal("browser:", err)
 	}
 	for _, enable := range []cdp.Command[cdp.Empty, cdp.Empty]{log.Enable, runtime.Enable} {
 		command(v, enable, cdp.Empty{})
@@ -97,9 +106,7 @@ func look(s *stack, size screen, path string) *view {
 		Source: `document.addEventListener("securitypolicyviolation", (e) => console.error("policy: " + e.violatedDirective + " " + e.blockedURI));` +
 			`window.alert = () => console.error("policy: a script of a stranger ran");`,
 	})
-	v.do(chromedp.Navigate("http://" + s.http + "/?token=" + token + "#" + path))
-	v.see("#title")
-	s.Cleanup(v.clean)
+	t.Cleanup(v.clean)
 	return v
 }
 

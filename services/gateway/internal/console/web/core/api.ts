@@ -206,6 +206,7 @@ export class Loader<T> {
   private closed = false;
   private timer = 0;
   private gap = 80;
+  private wave = 0; // Counts what was forgotten: an answer from before is not taken.
 
   /** path is asked for, merge joins an answer that is only a part with the value so far, least is the shortest time between two requests. */
   constructor(private path: (have?: T) => string, private changed: () => void, private least = 80, private merge: (have: T | undefined, got: T) => T = (_, got) => got) {}
@@ -219,8 +220,9 @@ export class Loader<T> {
     }
     this.load.busy = true;
     const begun = performance.now();
+    const wave = this.wave;
     api.get<T>(this.path(this.load.value)).then(
-      (got) => (this.load = { value: this.merge(this.load.value, got), busy: false }),
+      (got) => (this.load = { value: wave === this.wave ? this.merge(this.load.value, got) : undefined, busy: false }),
       (e) => (this.load = { value: this.load.value, busy: false, fault: e instanceof Refusal ? e.fault : { code: "internal", message: String(e) } }),
     ).finally(() => {
       if (this.closed) return;
@@ -229,7 +231,6 @@ export class Loader<T> {
         this.again = true; // It passes by itself.
         this.gap = Math.max(this.gap, 2000);
       }
-      this.changed();
       this.timer = window.setTimeout(() => {
         this.timer = 0;
         if (this.again) {
@@ -237,8 +238,16 @@ export class Loader<T> {
           this.refresh();
         }
       }, this.gap);
+      this.changed();
     });
   };
+
+  /** forget drops what was fetched and asks for all of it. */
+  forget() {
+    this.wave++;
+    this.load = { busy: this.load.busy };
+    this.refresh();
+  }
 
   close() {
     this.closed = true;

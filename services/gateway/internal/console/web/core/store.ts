@@ -13,6 +13,7 @@ const mostFacts = 20_000;
 export class JobStore {
   facts: Fact[] = [];
   dropped = 0; // How many of the oldest facts were left out again.
+  missing = ""; // What the server says is missing between what was seen before and what follows.
   graph: Loader<Graph> | null = null;
   times: Loader<Timeline> | null = null;
   at = 0; // The event to which the views are wound back; 0 follows the log.
@@ -93,7 +94,7 @@ export class JobStore {
   private take(batch: Heard[]) {
     for (const b of batch) {
       if (b.event === "gap") {
-        this.facts = [];
+        this.restart(b.data?.text || "the log of this job has begun again");
         continue;
       }
       const fact = b.data as Fact;
@@ -104,6 +105,18 @@ export class JobStore {
     if (this.facts.length > mostFacts) this.dropped += this.facts.splice(0, this.facts.length - mostFacts).length;
     this.graph?.refresh();
     this.changed();
+  }
+
+  /** restart forgets a log that is no longer the server's: the job was deleted and made again meanwhile. */
+  private restart(why: string) {
+    this.facts = [];
+    this.dropped = 0;
+    this.missing = why;
+    this.seen.clear();
+    this.live.clear();
+    this.graph?.forget();
+    if (this.times?.load.value) this.times.forget();
+    this.told(why);
   }
 
   /** foresee shows what a fact means for its SubJob before the server's graph comes, which then decides. */
@@ -160,6 +173,7 @@ export class JobStore {
   }
 
   private hear(i: Item) {
+    if (i?.type === "gap" && !i.subjob) for (const s of this.live.values()) s.take(i);
     if (!i?.subjob) return;
     let s = this.live.get(i.subjob);
     if (!s) this.live.set(i.subjob, (s = new Speech()));
@@ -221,6 +235,10 @@ export class Speech {
       return;
     }
     const before = old.text || "";
+    if (i.type === "gap") { // Within a text that goes on behind it.
+      old.text = `${before}\n[${text}]\n`;
+      return;
+    }
     Object.assign(old, i);
     old.text = i.offset ? before + text : i.text === undefined ? before : text;
     if (old.text.length > mostText) old.text = "…" + old.text.slice(-mostText / 2);

@@ -32,6 +32,9 @@ export function cliOf(verb: string, job: string, input: Record<string, any>): st
       if (input.action === "cancelled") words.push("inputs", "cancel", quote(job), quote(input.request));
       else words.push("answer", quote(job), quote(input.request), quote(typeof input.answer === "string" ? input.answer : JSON.stringify(input.answer ?? "…")));
       break;
+    case "delete":
+      words.push("delete", quote(job), "--force");
+      break;
     default:
       words.push(verb, quote(at));
   }

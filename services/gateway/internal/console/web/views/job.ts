@@ -138,6 +138,7 @@ function jobHead(store: JobStore, g: Graph, menu: Menu, title?: Child): Child {
   const done = g.counts?.finished || 0;
   const total = g.subjobs.length;
   return h("div", { class: "job-head", "data-status": g.status },
+    store.missing ? h("div", { class: "banner", role: "status" }, store.missing, h("button", { class: "plain", "aria-label": "Close", onclick: () => ((store.missing = ""), changed()) }, "×")) : null,
     h("div", { class: "crumb" }, title || link("/jobs", null, "Jobs"), " / ", h("span", { class: "mono" }, oneLine(g.job_id))),
     head(oneLine(g.title || g.goal || g.job_id), store.offline ? null : menu.bar(g)),
     h("div", { class: "facts" },

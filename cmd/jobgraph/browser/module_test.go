@@ -1,0 +1,36 @@
+//go:build browser
+
+package browser
+
+import (
+	"os/exec"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// The modules of the console keep their rules: facts, frames, streams, forms, words, pictures. The rules are in TypeScript, beside the
+// sources.
+func TestModules(t *testing.T) {
+	bundle := exec.Command("go", "tool", "esbuild", "../services/gateway/internal/console/test/all.ts", "--bundle", "--target=es2022", "--log-level=warning")
+	bundle.Dir, bundle.Stderr = root()+"/cmd", t.Output()
+	script, err := bundle.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := launch(t, "", desktop)
+	v.do(chromedp.Navigate("data:text/html,<title>Rules</title>")) // A browser gives an empty page no frames.
+	eval[bool](v, string(script)+";true")
+	v.expression("!!window.results")
+	results := eval[[][2]string](v, "window.results")
+	if len(results) < 30 {
+		t.Errorf("%d rules: some were lost", len(results))
+	}
+	for _, r := range results {
+		t.Run(r[0], func(t *testing.T) {
+			if r[1] != "" {
+				t.Error(r[1])
+			}
+		})
+	}
+}

@@ -1,0 +1,106 @@
+import { h, patch } from "../web/core/dom";
+import { ago, bytes, clock, cost, count, cut, money, oneLine, pretty, quote, span, visible } from "../web/core/format";
+import { rich } from "../web/core/rich";
+import { bar, isOver, stateOf } from "../web/core/status";
+import { cliOf, natsOf } from "../web/core/twin";
+import { gist } from "../web/views/events";
+import { argsOf } from "../web/views/inbox";
+import { rule, same } from "./kit";
+
+rule("durations have at most two units", () => {
+  same([-5, 0, 999.4, 1000, 9_949, 10_000, 59_999, 60_000, 3_599_999, 3_600_000, 172_799_000, 172_800_000, NaN].map(span),
+    ["0 ms", "0 ms", "999 ms", "1.0 s", "9.9 s", "10 s", "59 s", "1 m 00 s", "59 m 59 s", "1 h 00 m", "47 h 59 m", "2 d 0 h", "–"]);
+});
+
+rule("a moment is told from now, before and after", () => {
+  const now = Date.parse("2026-01-02T00:00:00Z");
+  same(["2026-01-01T23:59:56Z", "2026-01-01T23:59:50Z", "2026-01-01T23:00:00Z", "2026-01-01T00:00:00Z", "2025-12-30T00:00:00Z", "2026-01-02T00:02:00Z", "no time", undefined].map((t) => ago(t, now)),
+    ["now", "10 s ago", "1 h ago", "24 h ago", "3 d ago", "in 2 min", "–", "–"]);
+});
+
+rule("a clock names the day unless it is today", () => {
+  same([clock(undefined), clock("nonsense"), /^\d\d:\d\d:\d\d\.\d{3}$/.test(clock(Date.now(), true)), /^2001-02-03 \d\d:\d\d:\d\d$/.test(clock("2001-02-03T12:00:00Z"))], ["–", "–", true, true]);
+});
+
+rule("sizes, counts and money are short", () => {
+  same([undefined, 0, 1023, 1024, 10240, 1 << 20, 1 << 30].map(bytes), ["–", "0 B", "1023 B", "1.0 KiB", "10 KiB", "1.0 MiB", "1.0 GiB"]);
+  same([undefined, 9999, 10_000, 123_456, 1_234_567].map(count), ["0", "9999", "10.0k", "123k", "1.2M"]);
+  same([undefined, 0.0012, 0.01, 3].map(money), ["$0", "$0.0012", "$0.01", "$3.00"]);
+  same([cost(undefined), cost({}), cost({ tokens: 5 }), cost({ tokens: 5, cost_usd: 1 })], ["", "", "5 tokens", "5 tokens · $1.00"]);
+  same([cut("abc", 3), cut("abcd", 3), pretty("a"), pretty({ a: 1 }), pretty(undefined)], ["abc", "ab…", "a", "{\n  \"a\": 1\n}", ""]);
+});
+
+rule("a line has no character that breaks or turns it", () => {
+  same(oneLine("a\nb\u202ec\u2066d\u0000e\u200ff"), "a b c d e f");
+  same(oneLine(undefined), "");
+});
+
+rule("arguments hide no character", () => {
+  same(visible({ a: "x\u200by\u202ez\ufeff\u00a0\udb40\udc41" }), '{\n  "a": "x\\u200by\\u202ez\\ufeff\\u00a0\\udb40\\udc41"\n}');
+  same(JSON.parse(visible({ a: "x\u200by" })), { a: "x\u200by" });
+});
+
+rule("a shell reads a word as it was", () => {
+  same(["plain/word:1", "", "two words", "it's", "~home", "$(x)"].map(quote), ["plain/word:1", "''", "'two words'", "'it'\\''s'", "'~home'", "'$(x)'"]);
+});
+
+rule("each action has its command", () => {
+  const cli = (verb: string, input: any) => cliOf(verb, "a job", input);
+  same([
+    cli("stop", { subjob: "s", only: true, reason: "no need" }), cli("stop", {}), cli("fail", { subjob: "s" }), cli("recover", { from: "s" }), cli("retry", { subjob: "s" }), cli("delete", {}),
+    cli("rerun", { subjob: "s", edit: { goal: "g" } }), cli("rerun", { subjob: "s" }), cli("edit", { plan: { subjobs: [] } }),
+    cli("fork", { at: 7, before: "s", model: "m", expert: "e", prompt: "do it", result: { a: 1 }, new_id: "n" }),
+    cli("answer", { request: "r", answer: "yes" }), cli("answer", { request: "r", answer: { ok: true } }), cli("answer", { request: "r", action: "cancelled" }),
+  ], [
+    "jobgraph stop 'a job/s' --only --reason 'no need'", "jobgraph stop 'a job'", "jobgraph fail 'a job/s'", "jobgraph recover 'a job' --from s", "jobgraph retry 'a job/s'", "jobgraph delete 'a job' --force",
+    "printf %s '{\"goal\":\"g\"}' > edit.json; jobgraph rerun 'a job/s' --edit edit.json", "jobgraph rerun 'a job/s'", "printf %s '{\"subjobs\":[]}' | jobgraph plan update 'a job' -f -",
+    "jobgraph fork 'a job' --at 7 --before s --model m --expert e --prompt 'do it' --result '{\"a\":1}' --id n",
+    "jobgraph answer 'a job' r yes", "jobgraph answer 'a job' r '{\"ok\":true}'", "jobgraph inputs cancel 'a job' r",
+  ]);
+});
+
+rule("each action that the bus takes has its request", () => {
+  same([natsOf("stop", "j", { subjob: "s" }), natsOf("answer", "j", { request: "r", answer: "it's" }), natsOf("fork", "j", {})],
+    ["nats req jobs.api.stop '{\"id\":\"j\",\"subjob\":\"s\"}'", "nats req jobs.api.answer '{\"id\":\"j\",\"request\":\"r\",\"answer\":\"it'\\''s\"}'", ""]);
+});
+
+rule("an event is told in a line", () => {
+  const told = (kind: string, data: any) => gist({ seq: 1, time: "", kind, data });
+  same([
+    told("job.requested", { request: { goal: "g" } }), told("graph.created", { plan: { subjobs: [1, 2], title: "T" } }), told("graph.replaced", { plan_version: 2, added: [1], removed: [] }),
+    told("plan.rejected", { faults: [{ message: "a" }, { message: "b" }] }), told("subjob.reported", { outcome: "SUCCESS", output: { a: 1 } }), told("subjob.reported", { outcome: "EXECUTION_ERROR", error: { message: "m" } }),
+    told("input.requested", { kind: "form", prompt: "p?" }), told("input.closed", { action: "answered", by: "ann", answer: 1 }), told("job.advanced", { transitions: [{ subjob: "a", transition: "ready" }] }), told("stop.requested", { reason: "r" }), told("x", undefined),
+  ], ["g", "2 steps: T", "plan 2: 1 added, 0 removed", "a; b", 'SUCCESS {"a":1}', "EXECUTION_ERROR: m", "form: p?", "answered by ann 1", "a ready", "r", ""]);
+});
+
+rule("a status is a state with a name", () => {
+  same(["CREATED", "FINALIZING", "LEGACY", "NEW"].map(stateOf), ["created", "finalizing", "replaced", "new"]);
+  same(["FINISHED", "FAILED", "STOPPED", "RUNNING", "WAITING"].map(isOver), [true, true, true, false, false]);
+  same(bar({ finished: 1, planned: 3 }).props["aria-label"], "1 finished, 3 planned");
+});
+
+rule("the arguments of a call are read out of its question", () => {
+  same(argsOf('May x call y with {"a":"}{\\"","b":[1,{"c":2}]}? A reason {"z":1}'), { a: '}{"', b: [1, { c: 2 }] });
+  same([argsOf("May x call y?"), argsOf("with {broken"), argsOf(' with {"a":}?')], [undefined, undefined, undefined]);
+});
+
+rule("what the server has rendered comes in as known elements alone", () => {
+  const box = document.createElement("div");
+  box.append(rich('<p class="ok" id="i" onclick="x()" style="x">a<b>c</b><script>d</scr' + 'ipt><img src=x onerror=y><a href="https://e/">f</a><a href="javascript:g">h</a><iframe>i</iframe><table><tr><td colspan="2" rowspan="x">j</td></tr></table><custom>k</custom><svg><p>l</p></svg></p><input type=text value=m checked>'));
+  same(box.innerHTML,
+    '<p class="ok">a<b>c</b><a href="https://e/" target="_blank" rel="noopener noreferrer">f</a><a>h</a><table><tbody><tr><td colspan="2">j</td></tr></tbody></table>k</p><p>l</p><p></p><input type="checkbox" disabled="">');
+});
+
+rule("data becomes text, and an element keeps its identity by key", () => {
+  const box = document.createElement("div");
+  patch(box, [h("p", { key: "a" }, "<b>1</b>"), h("p", { key: "b", class: "x", title: null }, "2"), "t", null, false]);
+  const [a, b] = box.children;
+  same(box.innerHTML, '<p>&lt;b&gt;1&lt;/b&gt;</p><p class="x">2</p>t');
+  patch(box, [h("p", { key: "b" }, "3"), h("p", { key: "a" }, "4"), h("i", null)]);
+  same([box.innerHTML, box.children[0] === b, box.children[1] === a], ["<p>3</p><p>4</p><i></i>", true, true]);
+  let heard = "";
+  patch(box, [h("button", { onclick: () => (heard += "1"), disabled: false, style: { width: "5px" } })]);
+  patch(box, [h("button", { onclick: () => (heard += "2"), style: { height: "6px" } })]);
+  (box.firstChild as HTMLElement).click();
+  same([heard, box.children.length, (box.firstChild as HTMLElement).style.width, (box.firstChild as HTMLElement).style.height], ["2", 1, "", "6px"]);
+});
