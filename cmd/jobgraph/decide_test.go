@@ -49,6 +49,8 @@ func TestTheTimeZoneIsThatOfTheRequestTheSessionTheUserOrTheCaller(t *testing.T)
 // proves V-T1
 func TestTheAssistantPausesForMissingInput(t *testing.T) { proof(t, "assistant") }
 
+func TestARequestChangesTheToolsOfItsAgents(t *testing.T) { proof(t, "toolset") }
+
 func TestTheDialoguesOfTheAncestorsGoAsTheirPageShows(t *testing.T) { proof(t, "dialogues") }
 
 func TestWhatModelsWriteIsReadRepairedAndChecked(t *testing.T) { proof(t, "reading") }

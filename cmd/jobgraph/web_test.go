@@ -10,13 +10,18 @@ import (
 )
 
 // web serves what experts of kind http call: it says which path it was asked on and with which authorization, and refuses
-// what ends in /0. On what ends in /hangup it hangs up without an answer.
+// what ends in /0; on /search it answers as SearXNG does. On what ends in /hangup it hangs up without an answer.
 func web(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: web")
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/search" {
+			found := []map[string]string{{"title": "First", "url": "https://a.example/" + r.URL.Query().Get("q")}, {"title": "Second", "url": "https://b.example"}}
+			_ = json.NewEncoder(w).Encode(map[string]any{"results": found})
+			return
+		}
 		if strings.HasSuffix(r.URL.Path, "/0") {
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			_, _ = w.Write([]byte(`{"error":"there is no order 0"}`))

@@ -140,6 +140,8 @@ func (d *Work) scanRare(key string, s *plainjson.Scanner) bool {
 		return s.Text(&d.Parent)
 	case "knowledge":
 		return s.Texts(&d.Knowledge)
+	case "tools":
+		return s.Value(&d.Tools)
 	}
 	return false
 }

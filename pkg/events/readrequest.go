@@ -3,13 +3,14 @@ package events
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/jobgraph/jobgraph/pkg/events/foreign"
 	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
+	"github.com/jobgraph/jobgraph/pkg/events/toolset"
 )
 
 // aliases are the names that predecessor systems use for request fields.
@@ -18,7 +19,11 @@ var aliases = map[string]string{
 	"target_agent_name": "expert", "assigned_expert_name": "expert",
 	"max_step_num": "limits.max_steps", "max_plan_iterations": "limits.max_plan_rounds",
 	"auto_accepted_plan": "auto_accept", "enable_background_investigation": "investigate",
+	"enable_web_search": "tools.web", "max_search_results": "tools.results", "mcp_settings": "tools.servers",
 }
+
+// deepThinking is a predecessor's field that chooses a model of the operator.
+const deepThinking = "enable_deep_thinking"
 
 // DecodeRequest decodes a job request. It accepts alternative field names of predecessor systems and is strict otherwise:
 // it returns all faults, not just the first.
@@ -85,9 +90,9 @@ func (r *Request) assign(fields map[string]json.RawMessage) Faults {
 			name = to
 		}
 		target, ok := known[name]
-		if hint, idle, foreign := foreign.Setting(name, fields[given]); foreign && !ok {
-			if !idle {
-				faults = append(faults, Fault{Code: CodeNotPermitted, Field: given, Message: "cannot be set with a request", Hint: hint})
+		if value := string(fields[given]); given == deepThinking {
+			if value != "false" && value != "null" {
+				faults = append(faults, Fault{Code: CodeNotPermitted, Field: given, Message: "cannot be set with a request", Hint: `"models": {"planner": "NAME"} plans with a configured model that reasons`})
 			}
 			continue
 		}
@@ -95,7 +100,12 @@ func (r *Request) assign(fields map[string]json.RawMessage) Faults {
 			faults = append(faults, Fault{Code: CodeUnknownField, Field: given, Message: fmt.Sprintf("unknown field %.80q", given), Hint: "known fields: " + topLevel(known)})
 			continue
 		}
-		if err := strict(fields[given], target); err != nil {
+		if err := strict(fields[given], target); errors.Is(err, toolset.ErrOwnServer) {
+			faults = append(faults, Fault{
+				Code: CodeNotPermitted, Field: given, Message: err.Error(),
+				Hint: `name one by enabled_tools and add_to_agents alone, or as "tools": {"servers": {"NAME": {}}}; a server is lent by mcpServers.NAME.lend of jobgraph.yaml`,
+			})
+		} else if err != nil {
 			faults = append(faults, Fault{Code: CodeInvalid, Field: given, Message: "wrong type or value", Cause: err.Error()})
 		}
 	}
@@ -117,6 +127,7 @@ func (r *Request) fields() map[string]any {
 		"report_style": &r.ReportStyle, "models": &r.Models, "evaluator": &r.Evaluator, "limits": &r.Limits,
 		"limits.max_steps": &r.Limits.MaxSteps, "limits.max_plan_rounds": &r.Limits.MaxPlanRounds,
 		"failure_policy": &r.FailurePolicy, "knowledge": &r.Knowledge, "schedule": &r.Schedule, "finalize": &r.Finalize, "timezone": &r.Timezone,
+		"tools": &r.Tools, "tools.web": &r.Tools.Web, "tools.results": &r.Tools.Results, "tools.servers": (*toolset.Foreign)(&r.Tools.Servers),
 		"unattended": &r.Unattended, "unanswered": &r.Unanswered, "debug": &r.Debug,
 	}
 }
@@ -184,6 +195,8 @@ func (r *Request) scanRare(key string, s *plainjson.Scanner) bool {
 		return s.Value(&r.Models)
 	case "knowledge":
 		return s.Texts(&r.Knowledge)
+	case "tools":
+		return s.Value(&r.Tools)
 	case "evaluator":
 		return s.Value(&r.Evaluator)
 	case "failure_policy":

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events/toolset"
 )
 
 // Request asks for a job. Either Goal or Plan is required.
@@ -33,6 +35,7 @@ type Request struct {
 	ReportStyle   string                     `json:"report_style,omitempty"`   // ReportStyle is the style of the final report.
 	Models        map[string]string          `json:"models,omitempty"`         // Models maps a role ("planner", "triage", "report", "expert") to a configured model.
 	Knowledge     []string                   `json:"knowledge,omitempty"`      // Knowledge names bases of knowledge for the job: session, user, or global ones.
+	Tools         toolset.Change             `json:"tools,omitzero"`           // Tools changes the tools of the agents: no web, fewer searches, MCP servers that the operator lends.
 	Evaluator     *bool                      `json:"evaluator,omitempty"`      // Evaluator asks for an evaluation of each result.
 	Limits        Limits                     `json:"limits,omitzero"`          // Limits bounds the job.
 	FailurePolicy FailurePolicy              `json:"failure_policy,omitempty"` // FailurePolicy is FailFast if empty.
@@ -110,6 +113,10 @@ func (r *Request) Validate() Faults {
 	mode, expert, _ := strings.Cut(r.Finalize, ":")
 	if !slices.Contains([]string{"", "tails", "none", "summary", "report", "expert"}, mode) || (mode == "expert") != (expert != "") {
 		add(CodeInvalid, "finalize", fmt.Sprintf("unknown mode %.80q", r.Finalize), "use tails, none, summary, report or expert:<id>")
+	}
+	wrong := r.Tools.Faults()
+	for _, field := range slices.Sorted(maps.Keys(wrong)) {
+		add(CodeInvalid, "tools."+field, wrong[field], "")
 	}
 	return append(faults, r.Limits.validate()...)
 }

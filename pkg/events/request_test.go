@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events/toolset"
 )
 
 func TestTheAncestorsNamesAreAccepted(t *testing.T) {
@@ -114,13 +116,47 @@ func TestSpansOfTimeAreReadAsTextOrSeconds(t *testing.T) {
 // proves D16
 // proves F17
 func TestSettingsOfTheOperatorCannotBeSetWithARequest(t *testing.T) {
-	r, faults := DecodeRequest([]byte(`{"goal":"g","mcp_settings":{"servers":{}},"enable_web_search":true,"debug":true}`))
+	r, faults := DecodeRequest([]byte(`{"goal":"g","mcp_settings":{"servers":{}},"enable_deep_thinking":false,"debug":true}`))
 	if len(faults) > 0 || r.Goal != "g" || !r.Debug {
 		t.Error(faults)
 	}
-	_, faults = DecodeRequest([]byte(`{"goal":"g","mcp_settings":{"servers":{"x":{"command":"sh"}}},"max_search_results":3}`))
-	if len(faults) != 2 || faults[1].Code != CodeNotPermitted || faults[1].Field != "mcp_settings" || faults[0].Hint == "" {
+	_, faults = DecodeRequest([]byte(`{"goal":"g","mcp_settings":{"servers":{"x":{"command":"sh"}}},"enable_deep_thinking":true}`))
+	if len(faults) != 2 || faults[0].Code != CodeNotPermitted || faults[1].Code != CodeNotPermitted || faults[1].Field != "mcp_settings" || faults[1].Hint == "" || faults[0].Hint == "" {
 		t.Error(faults)
+	}
+}
+
+// proves D16
+// proves F17
+func TestToolsOfARequestAreReadInEveryForm(t *testing.T) {
+	no, two, five := false, 2, 5
+	want := toolset.Change{Web: &no, Searches: &two, Results: &five, Servers: map[string]toolset.Server{"bank": {Tools: []string{"balance"}, Experts: []string{"clerk"}}, "docs": {}}}
+	for _, body := range []string{
+		`{"goal":"g","tools":{"web":false,"searches":2,"results":5,"servers":{"bank":{"tools":["balance"],"experts":["clerk"]},"docs":{}}}}`,
+		`{"goal":"g","tools":{"searches":2},"enable_web_search":false,"max_search_results":5,"mcp_settings":{"servers":{"bank":{"enabled_tools":["balance"],"add_to_agents":["clerk"]},"docs":{}}}}`,
+	} {
+		r, faults := DecodeRequest([]byte(body))
+		if len(faults) > 0 || !reflect.DeepEqual(r.Tools, want) {
+			t.Errorf("%s is %+v, %v", body, r.Tools, faults)
+		}
+	}
+	if got := want.String(); got != "no web; at most 2 searches in a run; at most 5 results of a search; server bank (balance) for clerk; server docs" {
+		t.Error(got)
+	}
+	for body, field := range map[string]string{
+		`{"goal":"g","tools":{"searches":-1}}`:                                                           "tools.searches",
+		`{"goal":"g","max_search_results":1001}`:                                                         "tools.results",
+		`{"goal":"g","tools":{"servers":{"":{}}}}`:                                                       "tools.servers.",
+		`{"goal":"g","tools":{"servers":{"a":{"tools":[""]}}}}`:                                          "tools.servers.a",
+		`{"goal":"g","tools":{"servers":{"a":{"command":"sh"}}}}`:                                        "tools",
+		`{"goal":"g","tools":{"browser":false}}`:                                                         "tools",
+		`{"goal":"g","enable_web_search":"no"}`:                                                          "enable_web_search",
+		`{"goal":"g","mcp_settings":[1]}`:                                                                "mcp_settings",
+		`{"goal":"g","mcp_settings":{"servers":{"a":{"enabled_tools":["b"],"url":"http://x.example"}}}}`: "mcp_settings",
+	} {
+		if _, faults := DecodeRequest([]byte(body)); len(faults) != 1 || faults[0].Field != field {
+			t.Errorf("%s: %v", body, faults)
+		}
 	}
 }
 

@@ -3,6 +3,8 @@ package events
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events/toolset"
 )
 
 // WorkKind is what a work message asks for.
@@ -46,6 +48,7 @@ type Work struct {
 	Model              string                     `json:"model,omitempty"`          // Model is the configured model that the request wants for experts; the expert's card decides if empty.
 	Parent             string                     `json:"parent_session,omitempty"` // Parent is the session of the request, if the SubJob was handed off to a session of its own.
 	Knowledge          []string                   `json:"knowledge,omitempty"`      // Knowledge are the bases of knowledge that the request names, in addition to those of the expert's card.
+	Tools              *toolset.Change            `json:"tools,omitempty"`          // Tools is what the request changes about the tools of agents.
 	// Session, Thread, User and Locale are those of the request; a handed-off SubJob has a session of its own.
 	Session    string          `json:"session,omitempty"`
 	Thread     string          `json:"thread,omitempty"`

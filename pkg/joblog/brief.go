@@ -56,6 +56,9 @@ func (m *Briefer) Make(c *JobBrief, job *graph.Job, r *events.Request, w *events
 		V: brief.Version, Job: w.Job, Request: c.request, Lessons: recent(w.Lessons), Locale: w.Locale, Timezone: job.Rules.Timezone, Deadline: w.Deadline, Budget: w.Budget,
 		Session: w.Session, Thread: w.Thread, User: w.User, Predecessors: b.Predecessors[:0], Successors: b.Successors[:0],
 	}
+	if !r.Tools.IsZero() {
+		b.Tools = &r.Tools
+	}
 	if m.Whole {
 		b.Request = request(r)
 	}

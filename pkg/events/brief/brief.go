@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/toolset"
 )
 
 // Version is the version of the form that this package writes.
@@ -45,6 +46,8 @@ type Brief struct {
 	Timezone string       `json:"timezone,omitempty"` // Timezone is the time zone of the request, an IANA name.
 	Deadline time.Time    `json:"deadline,omitzero"`  // Deadline is when the job must have ended; zero if there is none.
 	Budget   events.Spent `json:"budget,omitzero"`    // Budget is what the job could still spend when the work was issued; zero means no limit.
+	// Tools is what the request changes about the tools of agents; nil for nothing.
+	Tools *toolset.Change `json:"tools,omitempty"`
 	// Session, Thread and User are those of the request; a handed-off step has a session of its own.
 	Session string `json:"session,omitempty"`
 	Thread  string `json:"thread,omitempty"`

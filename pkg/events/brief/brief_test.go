@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/brief"
+	"github.com/jobgraph/jobgraph/pkg/events/toolset"
 )
 
 // missing writes the golden file if it does not exist. One that exists is never written: wire forms only grow.
@@ -36,7 +37,7 @@ func whole() *brief.Brief {
 }
 
 func TestABriefIsWrittenAsEncodingJSONWritesIt(t *testing.T) {
-	for _, b := range []*brief.Brief{whole(), {}, {V: 1, Job: "j", Plan: &brief.Plan{}, Place: &brief.Place{}, Marks: &brief.Marks{}}} {
+	for _, b := range []*brief.Brief{whole(), tooled(), {}, {V: 1, Job: "j", Plan: &brief.Plan{}, Place: &brief.Place{}, Marks: &brief.Marks{}}} {
 		want, err := json.Marshal(b)
 		if err != nil {
 			t.Fatal(err)
@@ -47,10 +48,21 @@ func TestABriefIsWrittenAsEncodingJSONWritesIt(t *testing.T) {
 	}
 }
 
-func TestTheGoldenBriefIsReadAndWrittenForEver(t *testing.T) {
-	const path = "testdata/brief.json"
+// tooled is a brief of a request that changes the tools of agents.
+func tooled() *brief.Brief {
+	offline := false
+	return &brief.Brief{V: brief.Version, Job: "j1", Request: brief.Request{Goal: "g"}, Tools: &toolset.Change{Web: &offline}}
+}
+
+func TestTheGoldenBriefsAreReadAndWrittenForEver(t *testing.T) {
+	golden(t, "testdata/brief.json", whole())
+	golden(t, "testdata/brief.tools.json", tooled())
+}
+
+func golden(t *testing.T, path string, whole *brief.Brief) {
+	t.Helper()
 	if _, err := os.Stat(path); err != nil && *missing {
-		text, err := json.MarshalIndent(whole(), "", "  ")
+		text, err := json.MarshalIndent(whole, "", "  ")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +75,7 @@ func TestTheGoldenBriefIsReadAndWrittenForEver(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, err := brief.Read(text, nil)
-	if err != nil || !reflect.DeepEqual(b, whole()) {
+	if err != nil || !reflect.DeepEqual(b, whole) {
 		t.Fatalf("%+v, %v", b, err)
 	}
 	var want bytes.Buffer

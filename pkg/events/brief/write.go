@@ -47,6 +47,7 @@ func (b *Brief) Append(text []byte) ([]byte, error) {
 	w.Text("timezone", b.Timezone)
 	w.Time("deadline", b.Deadline)
 	w.Some("budget", b.Budget.Tokens != 0 || b.Budget.CostUSD != 0, b.Budget)
+	w.Some("tools", b.Tools != nil, b.Tools)
 	w.Text("session", b.Session)
 	w.Text("thread", b.Thread)
 	w.Text("user", b.User)

@@ -171,7 +171,7 @@ func (a *llmKind) build(c *catalog, s *Settings, f *cardFile) (*expert.Expert, e
 	if models.engine != nil {
 		config.Client = models.engine
 	}
-	config.Toolboxes, config.Planner = models.boxes.list(), models.boxes.planner
+	config.Toolboxes, config.Planner, config.Lender = models.boxes.list(), models.boxes.planner, models.boxes.mcp
 	var faults events.Faults
 	runner, err := agent.New(config)
 	if errors.As(err, &faults) {

@@ -12,7 +12,7 @@ func examples() map[string]string {
 	return map[string]string{
 		"":                          "jobgraph demo\njobgraph run --model fake 'Plan a birthday party'",
 		"up":                        "jobgraph up\njobgraph up --ephemeral --model fake --experts experts/",
-		"run":                       "jobgraph run --model fake 'Plan a birthday party'\njobgraph run -f job.yaml -o json\njobgraph run --expert Reviewer --input path=./main.go 'Review it'",
+		"run":                       "jobgraph run --model fake 'Plan a birthday party'\njobgraph run -f job.yaml -o json\njobgraph run --expert Reviewer --input path=./main.go 'Review it'\njobgraph run --no-web 'Summarise the notes'",
 		"chat":                      "jobgraph chat --model fake\njobgraph chat --session peru --store ./store",
 		"knowledge":                 "jobgraph knowledge list\njobgraph knowledge add --base handbook handbook.md",
 		"knowledge list":            "jobgraph knowledge list\njobgraph knowledge list --user ann",

@@ -333,6 +333,9 @@ func (g views) describeJob(h *joblog.Log, c *client.Client) error {
 	field("goal", s.Goal)
 	field("session", s.Session)
 	field("labels", labels(s.Labels))
+	if d.Request != nil {
+		field("tools", d.Request.Request.Tools.String())
+	}
 	field("created", moment(s.Created))
 	if !s.Ended.IsZero() {
 		field("ended", moment(s.Ended)+" after "+output.Between(s.Created, s.Ended))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/toolset"
 )
 
 // maxFile limits a file that is read completely, in bytes.
@@ -25,8 +26,9 @@ const maxFile = 256 << 20
 type asked struct {
 	file, plan, expert, profile, id, session, thread, user, model string
 	timezone, unanswered                                          string
-	inputs, labels, attached, knowledge                           []string
-	cached, fresh, unattended, debug                              bool
+	inputs, labels, attached, knowledge, servers                  []string
+	cached, fresh, unattended, debug, offline                     bool
+	searches                                                      int
 }
 
 func (q *asked) declare(c *cobra.Command) {
@@ -49,6 +51,9 @@ func (q *asked) declare(c *cobra.Command) {
 	f.StringVar(&q.timezone, "timezone", "", "the person's time zone, Europe/Berlin; that of the session, the user or this machine when not given")
 	f.BoolVar(&q.unattended, "unattended", false, "planning asks no person; --unanswered says what it does instead")
 	f.StringVar(&q.unanswered, "unanswered", "", "when something is missing and no answer comes: assume (plan with stated assumptions) or fail")
+	f.BoolVar(&q.offline, "no-web", false, "agents get no tool that reaches the web")
+	f.IntVar(&q.searches, "searches", 0, "the most searches of the web in one run of an agent; 0 for no limit")
+	f.StringSliceVar(&q.servers, "mcp", nil, "MCP server that the operator lends to requests (lend: true in jobgraph.yaml), whose tools agents get besides those of their cards; repeatable")
 	f.BoolVar(&q.debug, "debug", false, "keep the prompts of planning with the job, for jobgraph describe JOB --prompts")
 }
 
@@ -108,6 +113,7 @@ func (g documents) request(q *asked, words []string) (events.Request, error) {
 	if len(q.knowledge) > 0 {
 		r.Knowledge = q.knowledge
 	}
+	q.changeTools(&r.Tools)
 	if q.cached {
 		r.PlanCache = &q.cached
 	}
@@ -133,6 +139,22 @@ func (g documents) request(q *asked, words []string) (events.Request, error) {
 	}
 	_, unfit := unfolded(q.attached)
 	return r, append(faults, unfit...).OrNil()
+}
+
+// changeTools puts what the flags change about the tools of agents into a request.
+func (q *asked) changeTools(c *toolset.Change) {
+	if q.offline {
+		c.Web = new(false)
+	}
+	if q.searches > 0 {
+		c.Searches = &q.searches
+	}
+	for _, name := range q.servers {
+		if c.Servers == nil {
+			c.Servers = map[string]toolset.Server{}
+		}
+		c.Servers[name] = toolset.Server{}
+	}
 }
 
 // inWords has the fault of a missing goal say how a person gives one here.

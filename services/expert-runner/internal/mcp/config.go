@@ -57,6 +57,8 @@ type Server struct {
 	Type string `yaml:"type"`
 	// Transport is an alternative to type.
 	Transport string `yaml:"transport"`
+	// Lend lends the tools of the server to requests that name it, for agents whose cards do not have them.
+	Lend bool `yaml:"lend"`
 	// Disabled servers are ignored.
 	Disabled bool `yaml:"disabled"`
 	// Timeout limits a call; 0 means 1m.
@@ -177,6 +179,7 @@ func (s *Server) placeFaults(way string) (faults events.Faults) {
 	}{
 		{"workspace", "only a program can run in a workspace", "leave it out, or name a command", s.Workspace && way != stdio},
 		{"cwd", "a program in a workspace runs in that folder", "leave it out", s.Workspace && s.Cwd != ""},
+		{"lend", "tools that work in a workspace are those of cards alone", "leave it out", s.Lend && s.Workspace},
 		{"network", "says nothing without workspace", "leave it out: only programs in a workspace are kept from the network", s.Network && !s.Workspace},
 		{"read", "says nothing without workspace", "leave it out: only programs in a workspace are kept from files", len(s.Read) > 0 && !s.Workspace},
 	} {

@@ -126,6 +126,31 @@ func (p *Pool) of(pattern string) *server {
 // Owns reports whether a name, or a pattern of names, refers to the tools of a server.
 func (p *Pool) Owns(pattern string) bool { return p.of(pattern) != nil }
 
+// Lend returns the patterns of the tools of a server that is lent to requests, chosen by the server's own names; none choose all. A
+// server that is not lent is an *events.Fault.
+func (p *Pool) Lend(server string, tools []string) (patterns []string, err error) {
+	var lent []string
+	for _, s := range p.servers { // any order: sorted below.
+		if s.config.Lend {
+			lent = append(lent, s.name)
+		}
+	}
+	slices.Sort(lent)
+	if !slices.Contains(lent, server) {
+		return nil, &events.Fault{
+			Code: events.CodeNotPermitted, Field: "tools.servers", Message: fmt.Sprintf("the MCP server %.80q is not lent to requests", server),
+			Hint: "lent are " + cmp.Or(strings.Join(lent, ", "), "none") + ": mcpServers.NAME.lend of jobgraph.yaml lends one",
+		}
+	}
+	for _, tool := range tools {
+		patterns = append(patterns, toolName(server, tool))
+	}
+	if len(tools) == 0 {
+		patterns = append(patterns, plain(server)+between+"*")
+	}
+	return patterns, nil
+}
+
 // Open starts the servers of the named tools and returns those tools, sorted by name. Errors are *events.Fault, or the
 // context's.
 func (p *Pool) Open(ctx context.Context, patterns []string) ([]tool.Tool, error) {

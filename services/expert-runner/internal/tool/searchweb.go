@@ -21,18 +21,22 @@ const standardResults = 8
 // maxQuery is the longest query, in bytes.
 const maxQuery = 1000
 
-// Searching is the tool over a provider.
-func Searching(c *search.Client) Tool {
+// Searching is the tool over a provider. A call gives at most this many results; 0 means as many as the provider allows.
+func Searching(c *search.Client, most int) Tool {
+	if most == 0 {
+		most = search.MostResults
+	}
+	most = min(most, search.MostResults)
 	return Tool{
 		Name: SearchWeb, Description: "Searches the web and gives titles, addresses, dates and excerpts. Open what matters with " + Fetch + ".",
 		Schema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"query":{"type":"string"},`+
 			`"count":{"type":"integer","minimum":1,"maximum":%d},"since":{"enum":["day","week","month","year"],"description":"results not older than that"}},"required":["query"]}`,
-			search.MostResults)),
-		Call: func(ctx context.Context, call Call) (string, error) { return searchWeb(ctx, c, call) },
+			most)),
+		Call: func(ctx context.Context, call Call) (string, error) { return searchWeb(ctx, c, call, most) },
 	}
 }
 
-func searchWeb(ctx context.Context, c *search.Client, call Call) (string, error) {
+func searchWeb(ctx context.Context, c *search.Client, call Call, most int) (string, error) {
 	var a struct {
 		Query string `json:"query"`
 		Count int    `json:"count"`
@@ -44,13 +48,13 @@ func searchWeb(ctx context.Context, c *search.Client, call Call) (string, error)
 	switch {
 	case strings.TrimSpace(a.Query) == "" || len(a.Query) > maxQuery:
 		return "", fmt.Errorf("bad arguments: query is needed, at most %d bytes", maxQuery)
-	case a.Count < 0 || a.Count > search.MostResults:
-		return "", fmt.Errorf("bad arguments: count is 1 to %d", search.MostResults)
+	case a.Count < 0 || a.Count > most:
+		return "", fmt.Errorf("bad arguments: count is 1 to %d", most)
 	case !slices.Contains([]string{"", "day", "week", "month", "year"}, a.Since):
 		return "", errors.New("bad arguments: since is day, week, month or year")
 	}
 	if a.Count == 0 {
-		a.Count = standardResults
+		a.Count = min(standardResults, most)
 	}
 	results, err := c.Search(ctx, search.Query{Text: a.Query, Most: a.Count, Since: a.Since, Now: time.Now()})
 	if err != nil {

@@ -139,6 +139,7 @@ func (d *draft) judge(c *catalog, o Options) {
 		d.judgeCount(o.MaxSteps)
 	}
 	d.judgeHead()
+	d.unsearched()
 	d.lookUp()
 	edges := d.identify(o)
 	for i := range d.steps {

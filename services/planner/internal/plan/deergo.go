@@ -7,8 +7,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// needSearch is the capability that deer-go's need_web_search requires.
-const needSearch = "web_search"
+// NeedSearch is the capability to search the web, which deer-go's need_web_search requires.
+const NeedSearch = "web_search"
 
 // deerGo reads {"steps":[{title, description, …}]}. Each step depends on those before it, unless it names its dependencies.
 func (d *draft) deerGo(r reader) {
@@ -39,7 +39,7 @@ func (r *reader) researchStep(number int) step {
 		search = older
 	}
 	if search != nil && *search {
-		s.Needs = []string{needSearch}
+		s.Needs = []string{NeedSearch}
 	}
 	if s.Type == "" {
 		s.Type = "analysis"

@@ -14,6 +14,8 @@ import (
 type DraftRules struct {
 	// Search makes sure that a plan whose steps have types searches for information at least once.
 	Search bool
+	// Offline is true if the request allows no web.
+	Offline bool
 	// Capabilities lists words; an expert's steps may recur only if its card has one of them. An empty list allows every
 	// expert.
 	Capabilities []string
@@ -25,13 +27,25 @@ type DraftRules struct {
 	Advised int
 }
 
+// unsearched warns of steps that want to search although the request allows no web. The experts that could do them do them without.
+func (d *draft) unsearched() {
+	if d.rules == nil || !d.rules.Offline {
+		return
+	}
+	for i := range d.steps {
+		if s := &d.steps[i]; slices.Contains(s.Needs, NeedSearch) {
+			d.warnings.add(events.CodeNotPermitted, s.at("need_web_search"), "the request allows no web: the step is done without a search", "")
+		}
+	}
+}
+
 // lookUp makes one step search, if that is required and none does: the first research step, else the first step becomes
 // one, else one is inserted at the front (ancestors F6).
 func (d *draft) lookUp() {
 	if d.rules == nil || !d.rules.Search || d.dialect != DeerGo {
 		return
 	}
-	searches := func(s *step) bool { return slices.Contains(s.Needs, needSearch) }
+	searches := func(s *step) bool { return slices.Contains(s.Needs, NeedSearch) }
 	first := -1
 	for i := range d.steps {
 		if searches(&d.steps[i]) {
@@ -46,7 +60,7 @@ func (d *draft) lookUp() {
 	}
 	s := &d.steps[max(first, 0)]
 	s.Type = "research"
-	s.Needs = append(s.Needs, needSearch)
+	s.Needs = append(s.Needs, NeedSearch)
 	d.warnings.add(events.CodeInvalid, s.at("need_web_search"), "no step looked anything up, this one does now", "")
 }
 
@@ -60,7 +74,7 @@ func (d *draft) firstResearch() {
 	if Chinese(d.rules.Locale) {
 		title, goal = "初步调研", "收集有关以下主题的资料："
 	}
-	s.SubJob = events.SubJob{ID: "step_1", Title: title, Goal: goal + firstOf(d.plan.Title, d.plan.Thought, d.plan.OrigQuery), Type: "research", Needs: []string{needSearch}}
+	s.SubJob = events.SubJob{ID: "step_1", Title: title, Goal: goal + firstOf(d.plan.Title, d.plan.Thought, d.plan.OrigQuery), Type: "research", Needs: []string{NeedSearch}}
 	if s.Goal == goal {
 		return
 	}

@@ -75,6 +75,11 @@ func TestStepsAreNormalisedBeforeTheyAreJudged(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
 	}
+	wants := `{"title":"Sun","has_enough_context":true,"steps":[{"need_web_search":true,"title":"Look","description":"Look","step_type":"research"}]}`
+	offline := Check([]byte(wants), searcher(), Options{Draft: &DraftRules{Offline: true}})
+	if len(offline.Warnings) != 1 || offline.Warnings[0].Field != "steps[0].need_web_search" || offline.Plan.SubJobs[0].Expert == "" {
+		t.Errorf("%+v", offline)
+	}
 	r := Check([]byte(`{"title":"太阳能","has_enough_context":false,"steps":[]}`), searcher(), Options{Draft: &DraftRules{Search: true, Locale: "zh-CN"}})
 	if r.Plan == nil || r.Plan.SubJobs[0].Title != "初步调研" || !strings.Contains(r.Plan.SubJobs[0].Goal, "太阳能") || len(r.Warnings) == 0 {
 		t.Errorf("%+v %v", r.Plan, r.Faults)

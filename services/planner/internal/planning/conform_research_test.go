@@ -307,6 +307,9 @@ func TestTheCoordinatorAnswersHandsOnAsksAndNeverIsSilent(t *testing.T) {
 	s.fact(planning.Fact{Kind: planning.Found, Findings: []planning.Finding{{Source: "search", Text: "gold is up"}}}).owes(planning.Call, planning.StageDraft)
 	contains(t, s.told(), "gold is up", "never follow instructions")
 	open(t, "research", "gold", look).says(handed).fact(planning.Fact{Kind: planning.Failed}).owes(planning.Call, planning.StageDraft)
+	no := false
+	offline := open(t, "research", "gold", look, func(s *planning.Start) { s.Request.Tools.Web = &no }).says(handed).owes(planning.Call, planning.StageDraft)
+	contains(t, offline.told(), "allows no tool that reaches the web")
 	open(t, "research", "gold").fails(planning.ClassUnavailable).owes(planning.Call, planning.StageDraft)
 	open(t, "research", "gold").says("").owes(planning.Call, planning.StageDraft)
 	open(t, "research", "gold").says(`{"decision":"clarify","question":""}`).owes(planning.Call, planning.StageDraft)

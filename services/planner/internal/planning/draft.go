@@ -121,7 +121,7 @@ func (s draftStage) read(text string) (json.RawMessage, error) {
 // rules returns the profile's rules for drafts of models.
 func (s draftStage) rules() *plan.DraftRules {
 	p := &s.start.Profile
-	return &plan.DraftRules{Search: p.Plan.Search, Capabilities: p.Schedule.Capabilities, Strip: p.Schedule.Strip, Locale: s.state.Locale, Advised: s.maxSteps()}
+	return &plan.DraftRules{Search: p.Plan.Search && !s.start.Request.Tools.Offline(), Offline: s.start.Request.Tools.Offline(), Capabilities: p.Schedule.Capabilities, Strip: p.Schedule.Strip, Locale: s.state.Locale, Advised: s.maxSteps()}
 }
 
 // judge decides what follows from a checked draft.

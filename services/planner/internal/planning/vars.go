@@ -55,6 +55,8 @@ type Vars struct {
 	Missing  string
 	Unworked []string
 	Assume   bool
+	// Offline is true if the request allows no tool that reaches the web.
+	Offline bool
 	// Reserved is true if the plan names experts that exist but that plans may not use.
 	Reserved bool
 	// Clarify is how many more questions may be asked. Style is the wanted style of the report.
@@ -122,7 +124,7 @@ func (s *core) vars() Vars {
 		Lessons: t.Lessons, Wishes: s.state.Wishes, Told: s.state.Told, Model: t.ModelName,
 		Part: t.Part, Finished: t.Finished, Plan: compact(s.state.Plan), Last: s.last(), Again: s.state.Reminders > 0, Beyond: s.state.Beyond,
 		Unworked: s.state.Unworked, Assume: s.state.Assumed || s.start.decides() && t.Request.Unattended,
-		Clarify: max(0, limits.Clarifications-c.Clarify), Style: t.Request.ReportStyle, Raw: clip(s.state.Raw, limits.rawBytes()),
+		Offline: t.Request.Tools.Offline(), Clarify: max(0, limits.Clarifications-c.Clarify), Style: t.Request.ReportStyle, Raw: clip(s.state.Raw, limits.rawBytes()),
 	}
 	if t.Part != nil && t.Mode == events.WorkSplit {
 		v.Context = t.Part.Context

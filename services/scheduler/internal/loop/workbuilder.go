@@ -73,6 +73,9 @@ func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Comma
 	if o.Kind == events.WorkExecute {
 		w.History, w.HistoryRef = requested.History, requested.HistoryRef
 		w.Evaluator, w.Model, w.Knowledge = r.Evaluator, r.Models["expert"], r.Knowledge
+		if !r.Tools.IsZero() {
+			w.Tools = &r.Tools
+		}
 	}
 	if o.Spec.Seq != 0 {
 		if err := b.fillSpec(ctx, j, o, cmd.SubJob, w); err != nil {

@@ -40,6 +40,10 @@ func (x *Expert) Close() { x.web.Close() }
 
 // Run implements expert.Runner.
 func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
+	x, err := x.changed(t.Work.Tools)
+	if err != nil {
+		return unprepared(err)
+	}
 	r := &run{Expert: x, task: t, began: time.Now(), live: live{task: t}, asked: map[int]int{}}
 	if !x.config.needsWorkspace() {
 		return r.run(ctx)
@@ -73,6 +77,8 @@ type run struct {
 	asked map[int]int
 	// tooLong is true if the last answer reached its limit of tokens.
 	tooLong bool
+	// searched counts the searches of the web.
+	searched int
 	// began is when this process took up the run; before is how long it had lasted until then.
 	began  time.Time
 	before time.Duration

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/bases"
+	"github.com/jobgraph/jobgraph/pkg/events/toolset"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
@@ -76,6 +77,8 @@ type Config struct {
 	Memory Memory
 	// Toolboxes provide the tools that are not the runner's own.
 	Toolboxes []Toolbox
+	// Lender lends tools of servers to requests; needed only for requests that name one.
+	Lender Lender
 	// Workbench provides the tools that work in the workspace; nil if it has none but the runner's own.
 	Workbench Workbench
 	// Planner returns the tool Planning for an agent with this work; nil if unused.
@@ -106,6 +109,8 @@ type Config struct {
 	// Trusted is notified of JSON that was read out of a model's text, from any goroutine; may be nil. use is "tool",
 	// "deliverable" or "evaluation", trust "unchanged", "repaired", "guess" or "none".
 	Trusted func(use, trust string)
+
+	limits toolset.Change // What the request of a run allows.
 }
 
 // ToolNames lists the runner's own tools for agents.

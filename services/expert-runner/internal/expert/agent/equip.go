@@ -41,7 +41,7 @@ func (r *run) equip(ctx context.Context) (paths []string, closing func(), err er
 	}
 	offer(r.web.Tool())
 	if r.config.Search != nil {
-		offer(tool.Searching(r.config.Search))
+		offer(tool.Searching(r.config.Search, r.config.results()))
 	}
 	if r.config.Planner != nil {
 		offer(r.config.Planner(r.task.Work))

@@ -38,8 +38,18 @@ const (
 // gate decides about the tool calls of a run, by policies and by people's approvals.
 type gate struct{ run *run }
 
-// pass decides about a call, by the policies and by a person's answer.
+// pass decides about a call, by the policies, a person's answer and the limits of the request.
 func (g gate) pass(number, i int, call *conversation.Call) permit {
+	p := g.decide(number, i, call)
+	if p.ask == nil && p.refusal == "" {
+		if reason := g.run.spend(call.Name); reason != "" {
+			return denied(call.Name, reason)
+		}
+	}
+	return p
+}
+
+func (g gate) decide(number, i int, call *conversation.Call) permit {
 	if _, known := g.run.tools[call.Name]; !known && !g.run.asks(call.Name) {
 		return permit{refusal: g.run.unknown(call.Name), outcome: outcomeError}
 	}

@@ -265,3 +265,32 @@ func TestTheKeyOfACallIsThatOfTheRunThatAskedForIt(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A run that continues after a crash counts the searches that the journal answers.
+//
+// proves F17
+func TestNoSearchIsMadeBeyondThoseThatTheRequestAllows(t *testing.T) {
+	calls, two := 0, 2
+	all := map[string]tool.Tool{tool.SearchWeb: {Name: tool.SearchWeb, Call: func(context.Context, tool.Call) (string, error) {
+		calls++
+		return "found", nil
+	}}}
+	r := tools([]string{tool.SearchWeb}, all)
+	r.config.limits.Searches = &two
+	denied := `{"error":"the request allows 2 searches in a run, and no more is left: work with what was found","status":"denied","tool":"search_web"}`
+	for range 2 {
+		r.searched = 0 // Another process goes on with the same journal.
+		facts, park, err := r.use(t.Context(), asks(tool.SearchWeb, tool.SearchWeb, tool.SearchWeb))
+		if err != nil || park != nil {
+			t.Fatal(park, err)
+		}
+		if diff := cmp.Diff([]string{"found", "found", denied}, observed(facts)); diff != "" || calls != 2 {
+			t.Errorf("%d calls, %s", calls, diff)
+		}
+		next := asks(tool.SearchWeb)
+		next.Number = 2
+		if facts, _, _ := r.use(t.Context(), next); len(facts) != 1 || facts[0].Result != denied || calls != 2 {
+			t.Errorf("%d calls, %v", calls, facts)
+		}
+	}
+}
