@@ -89,6 +89,8 @@ func tool(t *testing.T, c *sdk.ClientSession, name string, args map[string]any) 
 
 // A chat program runs a job over standard input and output: it submits, hears how the job moves, puts its question to the person, and
 // gets the result.
+//
+// proves O17
 func TestAnMCPClientRunsAJobOverStandardInput(t *testing.T) {
 	t.Parallel()
 	program := child(t, "jobgraph", counting(t), "mcp")

@@ -8,6 +8,8 @@ import (
 
 // Each scenario, feature and weakness of predecessor systems has its test or the reason why it is not built, scenarios and features have
 // one from outside, and no test claims to prove what is in no list.
+//
+// proves F-weakness-j
 func TestNothingOfTheAncestorsIsOpen(t *testing.T) {
 	page, err := conformancePage(filepath.Join("..", "..", ".."))
 	if err != nil {

@@ -53,6 +53,7 @@ var weaknesses = []weakness{
 	{"F-weakness-g", "one step at a time, and later ones do not see earlier results"},
 	{"F-weakness-h", "no step, no search tool, an unknown type: a panic or a step left out"},
 	{"F-weakness-i", "what is told live bears the wrong name, and some of it is lost"},
+	{"F-weakness-j", "no tests"},
 	{"F-weakness-v1-a", "a plan that cannot be parsed at first: a silent end"},
 	{"F-weakness-v1-b", "a plan that is a text breaks the reporter"},
 	{"F-weakness-v1-c", "requests at once share one checkpointer"},

@@ -233,6 +233,10 @@ func (d *described) follow(id string, values map[string]any, until string) {
 }
 
 // A client that is written from the description alone submits, follows, answers and stops, and everything that it gets is as described.
+//
+// proves C39
+// proves V30
+// proves D15
 func TestAClientOfTheDescriptionAlonePlaysARound(t *testing.T) {
 	k, _ := talker(t)
 	d := newDescribed(t, k)

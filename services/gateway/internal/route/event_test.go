@@ -64,6 +64,7 @@ func ids(text string) []string {
 	return list
 }
 
+// proves V30
 func TestAStreamOfAnEndedJobEndsAndIsResumed(t *testing.T) {
 	s := open(t, nil, nil)
 	var want []string
@@ -114,6 +115,9 @@ func TestAQuietStreamShowsThatItLivesAndEndsWithTheGateway(t *testing.T) {
 }
 
 // A reader that resumes after each of 100 kills of the gateway gets every event once.
+//
+// proves V30
+// proves F-weakness-issue-2468
 func TestNoEventIsLostOrDoubledAcrossKills(t *testing.T) {
 	s := open(t, nil, nil)
 	const total, kills = 1500, 100

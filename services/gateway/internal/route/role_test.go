@@ -13,6 +13,9 @@ import (
 var segment = regexp.MustCompile(`\{[a-z_.]+\}`)
 
 // Every route does what the table says for every role, and nothing without a token.
+//
+// proves C39
+// proves V30
 func TestEveryRouteAdmitsTheRolesOfTheTableAndNoOther(t *testing.T) {
 	s := open(t, nil, nil)
 	routes := 0
