@@ -47,7 +47,7 @@ func (a *llmKind) programs(config *agent.Config, x *expert.Expert, s *Settings, 
 	if !slices.Contains(config.Tools, tool.Run) {
 		return nil
 	}
-	box, policy, err := s.open(&a.Run, filepath.Dir(f.path))
+	box, policy, err := s.openUntrusted(&a.Run, filepath.Dir(f.path))
 	switch {
 	case errors.Is(err, sandbox.ErrUnavailable) && a.Run.Level == "":
 		config.Tools = without(config.Tools, tool.Run)

@@ -97,11 +97,20 @@ func (s *Settings) box(f *cardFile) (*sandbox.Box, sandbox.Policy, error) {
 
 // open returns the sandbox of programs; nil if cards are only checked. Relative paths start at dir.
 func (s *Settings) open(spec *sandboxSpec, dir string) (*sandbox.Box, sandbox.Policy, error) {
+	return s.openBy((*sandbox.Boxes).Open, spec, dir)
+}
+
+// openUntrusted is open for programs that a model chooses.
+func (s *Settings) openUntrusted(spec *sandboxSpec, dir string) (*sandbox.Box, sandbox.Policy, error) {
+	return s.openBy((*sandbox.Boxes).OpenUntrusted, spec, dir)
+}
+
+func (s *Settings) openBy(open func(*sandbox.Boxes, sandbox.Level) (*sandbox.Box, error), spec *sandboxSpec, dir string) (*sandbox.Box, sandbox.Policy, error) {
 	policy, err := spec.policy(dir)
 	if err != nil || s.boxes == nil {
 		return nil, policy, err
 	}
-	box, err := s.boxes.Open(cmp.Or(spec.Level, sandbox.Level(s.Sandbox)))
+	box, err := open(s.boxes, cmp.Or(spec.Level, sandbox.Level(s.Sandbox)))
 	return box, policy, err
 }
 

@@ -134,7 +134,7 @@ func (a *llmKind) bench(config *agent.Config, x *expert.Expert, c *catalog, s *S
 	if !slices.ContainsFunc(config.Tools, b.Owns) {
 		return nil
 	}
-	box, policy, err := s.open(&a.Run, filepath.Dir(f.path))
+	box, policy, err := s.openUntrusted(&a.Run, filepath.Dir(f.path))
 	switch {
 	case errors.Is(err, sandbox.ErrUnavailable) && a.Run.Level == "":
 		names := slices.DeleteFunc(slices.Clone(config.Tools), func(name string) bool { return !b.Owns(name) })

@@ -224,6 +224,8 @@ func onlyCard(t *testing.T, w *servicetest.Env) (card events.Card) {
 
 // Tools whose program or sandbox is not there are not offered, and the card says why.
 func TestToolsThatCannotBeHadAreNamedOnTheCard(t *testing.T) {
+	old := helper
+	old.Old = 5
 	program := installed(t)
 	for name, c := range map[string]struct {
 		program, path string
@@ -234,6 +236,7 @@ func TestToolsThatCannotBeHadAreNamedOnTheCard(t *testing.T) {
 		"setting": {program + "x", "", helper, "", "correct --tools-program"},
 		"shell":   {program, t.TempDir(), helper, "run: {sandbox: none}\n", `tools:run needs a shell in the path of programs: "sh" is in none of `},
 		"sandbox": {program, "", app.Sandbox{}, "", "tools:sql,plot,pdf,browser needs a sandbox: "},
+		"kernel":  {program, "", old, "", "tools:sql,plot,pdf,browser needs a sandbox: no sandbox for what a model chooses: level landlock keeps no signals from other processes before Linux 6.12"},
 		"level":   {program, "", helper, "run: {sandbox: none}\n", "tools:browser needs the sandbox level namespaces, which keeps the network from Chromium; here it is none: asked for by name"},
 		"browser": {program, t.TempDir(), helper, "", "tools:browser needs the headless shell of Chromium, and none of chrome-headless-shell, headless_shell, chromium-headless-shell is there: install it"},
 		"chosen":  {program, "/nowhere", helper, "", "tools:browser needs the program /nowhere/chromium, which cannot be read: correct --browser-program"},

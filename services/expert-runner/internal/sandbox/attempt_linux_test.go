@@ -3,10 +3,12 @@ package sandbox_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -80,6 +82,59 @@ var fileAttempts = map[string]func(*outside) error{
 		name := "/usr/local/jobgraph-escape-" + strconv.Itoa(os.Getpid())
 		return errors.Join(os.WriteFile(name, nil, 0o600), os.Remove(name))
 	},
+	"make a file of many gigabytes": func(*outside) error {
+		signal.Ignore(unix.SIGXFSZ)
+		return errors.Join(os.WriteFile("big", nil, 0o600), os.Truncate("big", 5<<30))
+	},
+	"climb out of a folder that moves": func(o *outside) error {
+		if err := os.MkdirAll("a/b/c", 0o700); err != nil {
+			return err
+		}
+		dir, err := os.Open("a/b/c")
+		if err != nil {
+			return err
+		}
+		if err := os.Rename("a/b", "b"); err != nil {
+			return err
+		}
+		fd, err := unix.Openat(int(dir.Fd()), "../../../../../../../../.."+o.secret(), unix.O_RDONLY, 0)
+		if err != nil {
+			return err
+		}
+		return holds(io.ReadAll(os.NewFile(uintptr(fd), "secret")))
+	},
+	"read by an open link": func(o *outside) error {
+		fd, err := unix.Open(o.secret(), unix.O_PATH, 0)
+		if err != nil {
+			return err
+		}
+		return holdsFile("/proc/self/fd/" + strconv.Itoa(fd))
+	},
+	"execute by an open link": func(o *outside) error {
+		fd, err := unix.Open(filepath.Join(o.Dir, "script"), unix.O_PATH, 0)
+		if err != nil {
+			return err
+		}
+		out, err := exec.Command("/proc/self/fd/" + strconv.Itoa(fd)).Output()
+		return holds(out, err)
+	},
+	"mark a file": func(o *outside) error { return unix.Setxattr(o.secret(), "user.x", []byte("x"), 0) },
+	"write to the kernel's settings": func(*outside) error {
+		f, err := os.OpenFile("/proc/sys/kernel/domainname", os.O_WRONLY, 0)
+		if err == nil {
+			_ = f.Close()
+		}
+		return err
+	},
+	"write to the groups of processes": func(*outside) error {
+		name := "/sys/fs/cgroup/jobgraph-escape-" + strconv.Itoa(os.Getpid())
+		return errors.Join(os.Mkdir(name, 0o700), os.Remove(name))
+	},
+	"use a descriptor that the runner has inherited": func(*outside) error {
+		text := make([]byte, 64)
+		n, err := unix.Pread(inherited, text, 0)
+		return holds(text[:max(n, 0)], err)
+	},
 	"write to shared memory": func(*outside) error {
 		name := "/dev/shm/jobgraph-escape-" + strconv.Itoa(os.Getpid())
 		return errors.Join(os.WriteFile(name, nil, 0o600), os.Remove(name))
@@ -127,6 +182,38 @@ var networkAttempts = map[string]func(*outside) error{
 			return err
 		}
 		return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, inet(o.TCP))
+	},
+	"connect by TCP of version 6": func(o *outside) error { return reaches("tcp", o.TCP6) },
+	"send by UDP of version 6":    func(o *outside) error { return reaches("udp", o.UDP6) },
+	"send by UDP without a connection": func(o *outside) error {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+		if err != nil {
+			return err
+		}
+		if err := unix.Sendto(fd, []byte("x"), 0, inet(o.UDP)); err != nil {
+			return err
+		}
+		if inOwnNetwork() {
+			return errors.New("only the program itself can answer")
+		}
+		return nil
+	},
+	"send an echo request": func(*outside) error {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, unix.IPPROTO_ICMP)
+		if err != nil {
+			return err
+		}
+		return unix.Sendto(fd, []byte{8, 0, 0, 0, 0, 0, 0, 0}, 0, inet("127.0.0.1:0"))
+	},
+	"hear of interfaces": func(*outside) error {
+		fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE)
+		if err != nil {
+			return err
+		}
+		if inOwnNetwork() {
+			return errors.New("there is only its own")
+		}
+		return unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: unix.RTMGRP_LINK})
 	},
 	"make a raw socket": func(*outside) error {
 		_, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP)
@@ -215,6 +302,54 @@ var processAttempts = map[string]func(*outside) error{
 		}
 		return unix.Prlimit(o.Target, unix.RLIMIT_CORE, &now, nil)
 	},
+	"slow the process down": func(o *outside) error { return unix.Setpriority(unix.PRIO_PROCESS, o.Target, 19) },
+	"slow all processes of a user down": func(*outside) error {
+		if inOwnNetwork() {
+			return errors.New("there are only its own")
+		}
+		return number(errnoOf(unix.Setpriority(unix.PRIO_USER, nobodys, 19)), unix.ESRCH)
+	},
+	"move the process to other processors": func(o *outside) error {
+		var now unix.CPUSet
+		if err := unix.SchedGetaffinity(o.Target, &now); err != nil {
+			return err
+		}
+		return unix.SchedSetaffinity(o.Target, &now)
+	},
+	"schedule the process": func(o *outside) error {
+		return unix.SchedSetAttr(o.Target, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
+	},
+	"schedule input and output of the process": func(o *outside) error {
+		const ofProcess, idle = 1, 3 << 13
+		_, _, errno := unix.Syscall(unix.SYS_IOPRIO_SET, ofProcess, uintptr(o.Target), idle)
+		return number(errno, 0)
+	},
+	"move memory of the process": func(o *outside) error {
+		_, _, errno := unix.Syscall6(unix.SYS_MOVE_PAGES, uintptr(o.Target), 0, 0, 0, 0, 0)
+		return number(errno, 0)
+	},
+	"signal the process by a file": func(o *outside) error {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		for _, one := range [][2]int{{unix.F_SETOWN, o.Target}, {unix.F_SETSIG, int(unix.SIGKILL)}, {unix.F_SETFL, unix.O_ASYNC | unix.O_NONBLOCK}} {
+			if _, err := unix.FcntlInt(r.Fd(), one[0], one[1]); err != nil {
+				return err
+			}
+		}
+		seen := alive(o.Target)
+		if _, err := w.WriteString("x"); err != nil {
+			return err
+		}
+		for range 100 {
+			if seen && !alive(o.Target) {
+				return nil
+			}
+			<-time.After(time.Millisecond)
+		}
+		return errors.New("it is alive, as far as can be seen")
+	},
 	"attach shared memory": func(o *outside) error {
 		id, _ := strconv.Atoi(o.Segment)
 		_, err := unix.SysvShmAttach(id, 0, unix.SHM_RDONLY)
@@ -288,6 +423,14 @@ var kernelAttempts = map[string]func(*outside) error{
 		}
 		return nil
 	},
+}
+
+// nobodys is a user without processes.
+const nobodys = 4_242_424
+
+func errnoOf(err error) (errno syscall.Errno) {
+	_ = errors.As(err, &errno) // 0 if there is none.
+	return errno
 }
 
 // number is nil for an error that shows that the kernel has looked at the call.

@@ -21,16 +21,24 @@ import (
 type Boxes struct {
 	helper Helper
 	mu     sync.Mutex // Guards tried, and is held during a probe.
-	tried  map[Level]error
+	tried  map[Level]trial
+}
+
+// trial is what came of a level: the version of Landlock, or why there is no such level.
+type trial struct {
+	version int
+	err     error
 }
 
 // NewBoxes makes boxes of this program's helper.
-func NewBoxes(h Helper) *Boxes { return &Boxes{helper: h, tried: map[Level]error{}} }
+func NewBoxes(h Helper) *Boxes { return &Boxes{helper: h, tried: map[Level]trial{}} }
 
 // Box runs programs at one level.
 type Box struct {
-	level Level
-	why   string
+	level   Level
+	why     string
+	version int // Of Landlock.
+	newest  int // The newest version of Landlock to use; 0 means that of the kernel.
 }
 
 // Level is the level in force: namespaces, landlock or none.
@@ -57,11 +65,11 @@ func (x *Boxes) Open(level Level) (*Box, error) {
 		why = byName
 	}
 	for _, l := range asked {
-		err := x.try(l)
-		if err == nil {
-			return &Box{level: l, why: why}, nil
+		tried := x.try(l)
+		if tried.err == nil {
+			return &Box{level: l, why: why, version: tried.version, newest: x.helper.Old}, nil
 		}
-		why = strings.TrimPrefix(why+"; "+strings.Join(strings.Fields(fmt.Sprintf("%s: %v", l, err)), " "), "; ")
+		why = strings.TrimPrefix(why+"; "+strings.Join(strings.Fields(fmt.Sprintf("%s: %v", l, tried.err)), " "), "; ")
 	}
 	if level == BestEffort {
 		return &Box{level: None, why: why}, nil
@@ -70,49 +78,66 @@ func (x *Boxes) Open(level Level) (*Box, error) {
 		ErrUnavailable, level, why)
 }
 
-func (x *Boxes) try(level Level) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	err, known := x.tried[level]
-	if !known {
-		err = x.probe(level)
-		x.tried[level] = err
+// OpenUntrusted is Open for programs that a model chose. Auto gives no level at which they could signal other processes of their user,
+// or empty their files.
+func (x *Boxes) OpenUntrusted(level Level) (*Box, error) {
+	box, err := x.Open(level)
+	if err != nil || level != Auto || box.level != Landlock || box.version >= versionOfScopes {
+		return box, err
 	}
-	return err
+	return nil, fmt.Errorf("%w for what a model chooses: level landlock keeps no signals from other processes before Linux 6.12 (%s): "+
+		"allow user namespaces, or allow it by name: sandbox: landlock below run on the card", ErrUnavailable, box.why)
 }
 
-// probe lets the helper do everything at a level except execute a program.
-func (x *Boxes) probe(level Level) error {
+func (x *Boxes) try(level Level) trial {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	tried, known := x.tried[level]
+	if !known {
+		tried.version, tried.err = x.probe(level)
+		x.tried[level] = tried
+	}
+	return tried
+}
+
+// probe lets the helper do everything at a level except execute a program, and gives the version of Landlock.
+func (x *Boxes) probe(level Level) (version int, err error) {
 	switch {
 	case !supported:
-		return errors.New("this system has none")
+		return 0, errors.New("this system has none")
 	case !x.helper.hooked:
-		return errors.New("the program around the runner does not call HookSandbox first in its main")
+		return 0, errors.New("the program around the runner does not call HookSandbox first in its main")
+	}
+	if level == Namespaces && x.helper.Old > 0 {
+		return 0, errors.New("an old machine has none")
 	}
 	o := newOrder(level, Policy{})
+	o.Newest = x.helper.Old
 	o.Probe, o.Reap = true, false
 	cmd := &exec.Cmd{Path: "probe", Args: []string{"probe"}, Env: []string{}}
 	e, err := wrap(cmd, level, &o)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer e.Close()
 	group, err := process.Start(cmd)
 	e.Started()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	ending, err := group.Wait()
-	if err := e.fault(); err != nil {
-		return err
+	said, fault := e.read()
+	switch {
+	case fault != nil:
+		return 0, fault
+	case said.Fault != "":
+		return 0, fmt.Errorf("enter sandbox: %s", said.Fault)
+	case err != nil:
+		return 0, err
+	case ending != (process.Ending{}):
+		return 0, fmt.Errorf("the helper ended with %s", ending)
 	}
-	if err != nil {
-		return err
-	}
-	if ending != (process.Ending{}) {
-		return fmt.Errorf("the helper ended with %s", ending)
-	}
-	return nil
+	return said.Version, nil
 }
 
 // Wrap changes a program that was not started yet to run in the box. The Entry must be told when it was started.
@@ -122,6 +147,7 @@ func (b *Box) Wrap(cmd *exec.Cmd, p Policy) (*Entry, error) {
 	}
 	p.Read = append(slices.Clone(p.Read), named(cmd)...)
 	o := newOrder(b.level, p)
+	o.Newest = b.newest
 	return wrap(cmd, b.level, &o)
 }
 
@@ -223,11 +249,6 @@ func (e *Entry) Ending() (code int, signal syscall.Signal, by bool, err error) {
 		return 0, 0, false, fmt.Errorf("enter sandbox: %s", s.Fault)
 	}
 	return s.Code, syscall.Signal(s.Signal), s.Ended, nil
-}
-
-func (e *Entry) fault() error {
-	_, _, _, err := e.Ending()
-	return err
 }
 
 func (e *Entry) read() (s said, err error) {

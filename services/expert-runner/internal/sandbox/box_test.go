@@ -56,6 +56,25 @@ func TestTheStrongestLevelIsTaken(t *testing.T) {
 	}
 }
 
+// Where signals reach other processes, no program that a model chose runs unless the level is asked for by name.
+func TestOldKernelsDoNotHoldWhatAModelChooses(t *testing.T) {
+	for version, fit := range map[int]bool{1: false, 5: false, 6: true} {
+		h := helper
+		h.Old = version
+		boxes := sandbox.NewBoxes(h)
+		if box, err := boxes.Open(sandbox.Auto); err != nil || box.Level() != sandbox.Landlock {
+			t.Logf("landlock cannot be tested here: %v", err)
+			continue
+		}
+		if _, err := boxes.OpenUntrusted(sandbox.Auto); (err == nil) != fit || err != nil && (!errors.Is(err, sandbox.ErrUnavailable) || !strings.Contains(err.Error(), "Linux 6.12")) {
+			t.Errorf("%d: %v", version, err)
+		}
+		if box, err := boxes.OpenUntrusted(sandbox.Landlock); err != nil || box.Level() != sandbox.Landlock {
+			t.Errorf("%d by name: %v", version, err)
+		}
+	}
+}
+
 // A fault of the helper is told apart from one of the program.
 func TestAProgramThatCannotBeRunIsAFaultOfTheSandbox(t *testing.T) {
 	boxes := sandbox.NewBoxes(helper)

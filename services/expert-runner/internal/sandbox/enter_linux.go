@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
@@ -17,10 +18,12 @@ import (
 func enter(path string, argv []string) int {
 	runtime.LockOSThread() // The following affects this thread and its children.
 	says := os.NewFile(saidFD, "said")
-	unix.CloseOnExec(orderFD)
-	unix.CloseOnExec(saidFD)
 	s := said{}
-	if err := obey(path, argv, &s); err != nil {
+	err := unix.CloseRange(orderFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) // Also what the runner itself has inherited.
+	if err == nil {
+		err = obey(path, argv, &s)
+	}
+	if err != nil {
 		s = said{Fault: err.Error()}
 	}
 	_ = json.NewEncoder(says).Encode(s) // The reader is gone.
@@ -63,6 +66,7 @@ func obey(path string, argv []string, s *said) error {
 	}
 	switch {
 	case o.Probe:
+		s.Version = o.Version
 		return nil
 	case o.Init:
 		over, err := bounds{memory: o.Limits.Total}.hold()

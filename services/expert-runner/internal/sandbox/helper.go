@@ -8,6 +8,9 @@ import (
 
 // Helper says that this program can be started again as its own helper. Only Hook gives one that can.
 type Helper struct {
+	// Old has the machine appear as one without namespaces and with this version of Landlock; 0 is the machine as it is.
+	Old int
+
 	hooked bool
 	keeps  process.Helper
 }

@@ -31,7 +31,11 @@ func landlock(o *order) error {
 	if errno != 0 {
 		return fmt.Errorf("landlock is not there: %w", errno)
 	}
-	r, size := rules(int(version), o.Network || o.Spaces) // A namespace without network has nothing to reach but itself.
+	o.Version = int(version)
+	if o.Newest > 0 {
+		o.Version = min(o.Version, o.Newest)
+	}
+	r, size := rules(o.Version, o.Network || o.Spaces) // A namespace without network has nothing to reach but itself.
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&r)), size, 0)
 	if errno != 0 {
 		return fmt.Errorf("landlock: make rules: %w", errno)
@@ -71,7 +75,7 @@ func rules(version int, network bool) (r ruleset, size uintptr) {
 			r.network = rightsOfTCP
 		}
 	}
-	if version >= 6 {
+	if version >= versionOfScopes {
 		size += unsafe.Sizeof(r.scoped)
 		r.scoped = scopes
 	}

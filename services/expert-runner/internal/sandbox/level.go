@@ -45,5 +45,8 @@ func Words() []string {
 	return list
 }
 
+// versionOfScopes is the version of Landlock since which signals are kept from other processes.
+const versionOfScopes = 6
+
 // ErrUnavailable marks a level that the machine, or our own container, does not permit.
 var ErrUnavailable = errors.New("no sandbox")

@@ -11,7 +11,9 @@ type order struct {
 	Probe bool `json:"probe,omitempty"`
 	// Landlock restricts files; Network does not restrict TCP.
 	Landlock bool `json:"landlock,omitempty"`
-	Network  bool `json:"network,omitempty"`
+	// Newest is the newest version of Landlock to use; 0 means that of the kernel.
+	Newest  int  `json:"newest,omitempty"`
+	Network bool `json:"network,omitempty"`
 	// Unix does not restrict sockets of the file system.
 	Unix bool `json:"unix,omitempty"`
 	// Untrusted is as in Policy.
@@ -25,6 +27,8 @@ type order struct {
 	Passed int `json:"passed,omitempty"`
 	// Limits have their defaults.
 	Limits Limits `json:"limits"`
+	// Version is that of Landlock in force.
+	Version int `json:"-"`
 	// Fixed, Proc and Counted are what the helper achieved: all mounts are read-only, /proc shows the program's processes
 	// alone, and their number is bounded.
 	Fixed   bool `json:"-"`
@@ -38,6 +42,8 @@ type said struct {
 	Ended  bool   `json:"ended,omitempty"`
 	Code   int    `json:"code,omitempty"`
 	Signal int    `json:"signal,omitempty"`
+	// Version is that of Landlock, if it was only a probe.
+	Version int `json:"version,omitempty"`
 }
 
 // The descriptors of the helper, and its exit code for a fault of its own.

@@ -105,16 +105,38 @@ func callPolicy(o *order, info *arch.Info) seccomp.Policy {
 	}
 	if !o.Spaces {
 		p.Syscalls = append(p.Syscalls, seccomp.SyscallGroup{
-			Action: refused, Names: has(sharedCalls...), NamesWithCondtions: []seccomp.NameWithConditions{{
+			Action: refused, Names: has(sharedCalls...), NamesWithCondtions: append(pacing(), seccomp.NameWithConditions{
 				Name: "prlimit64", // Of another process.
 				Conditions: seccomp.ArgumentConditions{
 					{Argument: 0, Operation: seccomp.NotEqual, Value: 0}, {Argument: 2, Operation: seccomp.NotEqual, Value: 0},
 				},
-			}},
+			}),
 		})
 	}
 	return p
 }
+
+// pacing forbids to slow down or move processes by their ids, where no namespace keeps those of others apart: a program does that to
+// itself and its group alone.
+func pacing() (rules []seccomp.NameWithConditions) {
+	for _, name := range []string{"sched_setaffinity", "sched_setattr", "sched_setscheduler", "sched_setparam"} {
+		rules = append(rules, seccomp.NameWithConditions{
+			Name: name, Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.NotEqual, Value: 0}},
+		})
+	}
+	for name, own := range map[string][]uint64{"setpriority": {unix.PRIO_PROCESS, unix.PRIO_PGRP}, "ioprio_set": {ioprioWhoProcess, ioprioWhoPgrp}} {
+		rules = append(rules,
+			seccomp.NameWithConditions{Name: name, Conditions: noneOf(0, own)},
+			seccomp.NameWithConditions{Name: name, Conditions: seccomp.ArgumentConditions{{Argument: 1, Operation: seccomp.NotEqual, Value: 0}}})
+	}
+	return rules
+}
+
+// Of linux/ioprio.h.
+const (
+	ioprioWhoProcess = 1
+	ioprioWhoPgrp    = 2
+)
 
 // timeRules forbid setting the times of a file by its name; touch and tar do so by its descriptor.
 func timeRules(has func(...string) []string) (rules []seccomp.NameWithConditions) {
