@@ -69,7 +69,10 @@ var busExamples = []example{
 	{verb: "schedule.delete", input: `{"id":"nightly","by":"ann"}`},
 	{verb: "users.set", input: `{"user":"ann","timezone":"Europe/Rome"}`},
 	{verb: "users.get", input: `{"user":"ann"}`},
+	{verb: "budgets", input: `{}`},
+	{verb: "pools", input: `{}`},
 	{verb: "profiles", input: `{}`},
+	{verb: "models", input: `{}`},
 	{verb: "plan.create", input: `{"plan_id":"trip","title":"A trip","steps":["book","pack"]}`},
 	{verb: "plan.list", input: `{}`},
 	{verb: "plan.set_active", input: `{"plan_id":"trip"}`},
@@ -86,7 +89,7 @@ var different = []struct {
 	with string
 }{
 	{regexp.MustCompile(`"\d{4}-\d\d-\d\dT[0-9:.]+(Z|[+-]\d\d:\d\d)"`), `"…"`},
-	{regexp.MustCompile(`"([a-z_]*(seq|_ms|ended|duration|cause|at|before))":\d+`), `"$1":…`},
+	{regexp.MustCompile(`"([a-z_]*(seq|_ms|ended|duration|cause|at|before|readers|in_hand|waiting))":\d+`), `"$1":…`},
 	{regexp.MustCompile(`"recent":\[[^]]*\]|"event_id":"[^"]*"|"(facts|turn)":\d+`), `…`},
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}`), `…`},
 	{regexp.MustCompile(`\d\d:\d\d:\d\d|\d+(\.\d+)?(ms|µs|s)\b`), `…`},

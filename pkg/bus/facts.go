@@ -89,8 +89,9 @@ type ConsumerFacts struct {
 	Seen uint64 `json:"seen"`
 	// Pinned is true when a reader holds the pin of a pinned consumer.
 	Pinned bool `json:"pinned,omitempty"`
-	// Bounded is true if a limit on unsettled deliveries was set.
+	// Bounded is true if a limit on unsettled deliveries was set, and Limit is that limit.
 	Bounded bool `json:"-"`
+	Limit   int  `json:"-"`
 }
 
 // Info returns the state of a consumer. Errors: ErrNotFound, ErrUnavailable.
@@ -107,6 +108,9 @@ func factsOf(info *jetstream.ConsumerInfo) ConsumerFacts {
 		Pending: info.NumPending, Unsettled: info.NumAckPending, Redelivered: info.NumRedelivered, Waiting: info.NumWaiting,
 		AckFloor: info.AckFloor.Stream, Seen: info.Delivered.Stream,
 		Bounded: info.Config.MaxAckPending < defaultInFlight,
+	}
+	if facts.Bounded {
+		facts.Limit = info.Config.MaxAckPending
 	}
 	for _, group := range info.PriorityGroups {
 		facts.Pinned = facts.Pinned || group.PinnedClientID != ""

@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
 // Schedule is a schedule with its state, its latest runs and its next due times.
@@ -116,8 +117,15 @@ func (s Schedules) do(ctx context.Context, verb, id string, w schedule.Word) (*S
 }
 
 // noScheduler returns an error that says what is missing.
-func noScheduler(subject string, err error) error {
+func noScheduler(subject string, err error) error { return noService("", subject, err) }
+
+// noService is noScheduler for the service that answers a verb.
+func noService(name, subject string, err error) error {
+	service := "scheduler"
+	if v, ok := verb.Find(name); ok && v.On != "" {
+		service = v.On
+	}
 	return fmt.Errorf("%w: %w", err, &events.Fault{
-		Code: events.CodeUnavailable, Message: "no scheduler answers on " + subject, Hint: "start one: jobgraph up, or the scheduler service",
+		Code: events.CodeUnavailable, Message: "no " + service + " answers on " + subject, Hint: "start one: jobgraph up, or the " + service + " service",
 	})
 }

@@ -161,7 +161,7 @@ func (c *Client) ask(ctx context.Context, verb string, request, told any) error 
 	answer, fault, err := c.bus.Services().Request(ctx, c.Names().API(verb), body)
 	switch {
 	case errors.Is(err, bus.ErrUnavailable):
-		return noScheduler(c.Names().API(verb), err)
+		return noService(verb, c.Names().API(verb), err)
 	case err != nil:
 		return err
 	case fault == nil && told != nil:

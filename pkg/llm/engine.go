@@ -119,6 +119,30 @@ func (m ModelConfig) sameModel(other ModelConfig) bool {
 // Models lists the configured names in order.
 func (e *Engine) Models() []string { return slices.Sorted(maps.Keys(*e.models.Load())) }
 
+// Standing is a configured model and the room that its limits leave at this moment; what is not limited is nil.
+type Standing struct {
+	// Name is the configured name, Config the configuration with its defaults.
+	Name   string
+	Config ModelConfig
+	// Slots is how many requests may begin at once, Requests and Tokens are what remains of the minute.
+	Slots, Requests, Tokens *int
+	// Closed is until when the provider has asked to wait; zero if it has not.
+	Closed time.Time
+}
+
+// Standings describes the configured models in the order of their names.
+func (e *Engine) Standings() []Standing {
+	models, now := *e.models.Load(), e.settings.Now()
+	list := make([]Standing, 0, len(models))
+	for _, name := range slices.Sorted(maps.Keys(models)) {
+		m := models[name]
+		s := m.limits.standing(now)
+		s.Name, s.Config = name, m.cfg
+		list = append(list, s)
+	}
+	return list
+}
+
 const (
 	// mostIdle is how many idle connections to a provider are kept: a runner makes 256 calls at once by default, and with
 	// fewer connections each of them would begin with another handshake.

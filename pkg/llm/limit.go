@@ -109,6 +109,26 @@ func (l *limiter) closed(now time.Time) time.Duration {
 	return max(0, l.until.Sub(now))
 }
 
+// standing returns the room that the limits leave.
+func (l *limiter) standing(now time.Time) Standing {
+	left := func(r *rate.Limiter) *int {
+		if r == nil {
+			return nil
+		}
+		n := max(0, int(r.TokensAt(now)))
+		return &n
+	}
+	s := Standing{Requests: left(l.requests), Tokens: left(l.tokens)}
+	if l.slots != nil {
+		n := cap(l.slots) - len(l.slots)
+		s.Slots = &n
+	}
+	if wait := l.closed(now); wait > 0 {
+		s.Closed = now.Add(wait)
+	}
+	return s
+}
+
 func (l *limiter) leave() {
 	if l.slots != nil {
 		<-l.slots

@@ -97,6 +97,43 @@ func TestRequestsPerMinuteComeAtOnceAndThenEvenly(t *testing.T) {
 	})
 }
 
+func TestTheRoomThatLimitsLeaveIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := make(chan struct{}, 2)
+		server := llmtest.New(llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) {
+			began <- struct{}{}
+			return llmtest.Answer{Text: "x", Delay: 30 * time.Second, Usage: &llmtest.Usage{Prompt: 10, Completion: 590}}, nil
+		}))
+		e := engine(t, server, single(func(m *llm.ModelConfig) {
+			m.Limits = llm.RateLimits{Concurrency: 3, RequestsPerMinute: 6, TokensPerMinute: 600}
+		}), nil)
+		show := func() string {
+			s := e.Standings()[0]
+			return fmt.Sprint(s.Name, " ", *s.Slots, *s.Requests, *s.Tokens > 500, *s.Tokens < 100)
+		}
+		if got := show(); got != "default 3 6 true false" {
+			t.Errorf("at the start: %s", got)
+		}
+		var call sync.WaitGroup
+		call.Go(func() {
+			if _, err := e.Do(t.Context(), ask("hi"), nil); err != nil {
+				t.Error(err)
+			}
+		})
+		<-began
+		if got := show(); got != "default 2 5 true false" {
+			t.Errorf("during a call: %s", got)
+		}
+		call.Wait()
+		if got := show(); got != "default 3 6 false true" {
+			t.Errorf("after it: %s", got)
+		}
+		if s := engine(t, server, single(nil), nil).Standings()[0]; s.Slots != nil || s.Requests != nil || s.Tokens != nil || !s.Closed.IsZero() {
+			t.Errorf("without limits: %+v", s)
+		}
+	})
+}
+
 func TestTokensBeyondTheEstimateDelayLaterCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := llmtest.New(llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) {

@@ -118,7 +118,7 @@ func Find(name string) (v Verb, ok bool) {
 
 // All returns the table. Do not change it.
 var All = sync.OnceValue(func() []Verb {
-	list := slices.Concat(jobs(), control(), inspection(), sessions(), schedules(), rest(), plans(), models())
+	list := slices.Concat(jobs(), control(), inspection(), sessions(), schedules(), supply(), rest(), plans(), models())
 	for i := range list {
 		list[i].Tool = slices.Contains(tools, list[i].Name)
 	}

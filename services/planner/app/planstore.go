@@ -12,12 +12,12 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planstore"
 )
 
-// plans answers jobs.api.plan.<command> and jobs.api.profiles.
+// plans answers jobs.api.plan.<command>, jobs.api.profiles and jobs.api.models.
 func plans(p *host.Process, b *bus.Bus, s loop.Settings, limits plan.Limits, rules profiles) host.Member {
 	return host.Member{Name: "plans", Run: func(ctx context.Context, ready func()) error {
 		books := planstore.New(b, s.Catalog, s.Options, limits, p.Log)
 		endpoints := books.Endpoints()
-		endpoints["profiles"] = rules.list
+		endpoints["profiles"], endpoints["models"] = rules.list, listModels(s.Model)
 		stop, err := b.Services().Serve(string(release.Planner), p.Build.Version, release.Of(release.Planner).Metadata(), endpoints, verb.Metadata)
 		if err != nil {
 			return err

@@ -101,7 +101,7 @@ func newScheduler(p *host.Process, b *bus.Bus, s Settings, d Deps, budgets Budge
 	r.keeper = r.newKeeper()
 	r.admitter.Schedules = r.keeper
 	r.view = api.New(b, r.store, r.admitter, r.gate, p.Log)
-	r.view.Sessions, r.view.Schedules = r.sessions, r.keeper
+	r.view.Sessions, r.view.Schedules, r.view.Ledger, r.view.JobBudget = r.sessions, r.keeper, r.ledger, budgets.Job.spent()
 	r.admitter.Questions = r.view
 	if s.Batches {
 		r.takers = adapter.NewTakers(b, p.Log)

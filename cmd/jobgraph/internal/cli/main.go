@@ -51,6 +51,7 @@ type commands struct {
 	runs        runs
 	schedules   schedules
 	sessions    sessions
+	supplies    supplies
 	users       users
 	views       views
 }
@@ -61,7 +62,7 @@ func newApp(soft, hard context.Context, sys System) *app {
 	a.commands = commands{
 		controls: controls{a}, deadLetters: deadLetters{a}, demos: demos{a}, documents: documents{a}, experts: experts{a},
 		files: files{a}, folders: folders{a}, forks: forks{a}, inputs: inputs{a}, knowledge: knowledge{a}, memory: memories{a}, operations: operations{a}, plans: plans{a}, replays: replays{a},
-		runs: runs{a}, schedules: schedules{a}, sessions: sessions{a}, users: users{a}, views: views{a},
+		runs: runs{a}, schedules: schedules{a}, sessions: sessions{a}, supplies: supplies{a}, users: users{a}, views: views{a},
 	}
 	return a
 }
@@ -136,6 +137,7 @@ func (a *app) root() *cobra.Command {
 		{"see", "See", []*cobra.Command{
 			a.views.getCommand(), a.views.describeCommand(), a.views.listCommand(), a.views.watchCommand(), a.views.tailCommand(), a.views.logsCommand(), a.views.eventsCommand(), a.views.graphCommand(), a.views.whyCommand(),
 			a.replays.replayCommand(), a.forks.diffCommand(), a.files.command(), a.experts.command(), a.plans.command(), a.sessions.command(), a.users.command(), a.knowledge.command(), a.memory.command(), a.schedules.command(),
+			a.supplies.budgetsCommand(), a.supplies.poolsCommand(), a.supplies.modelsCommand(),
 		}},
 		{"act", "Act", []*cobra.Command{
 			a.controls.stopCommand(), a.controls.failCommand(), a.controls.recoverCommand(), a.controls.retryCommand(), a.controls.rerunCommand(), a.forks.forkCommand(), a.controls.deleteCommand(),

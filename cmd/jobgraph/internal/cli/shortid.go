@@ -26,7 +26,7 @@ const mostCandidates = 5
 var aboutJobs = map[string]bool{
 	"get": false, "describe": false, "watch": false, "tail": false, "logs": false, "events": false, "graph": false, "why": false, "replay": false, "export": false,
 	"fork": false, "diff": false, "recover": false, "retry": false, "rerun": false, "answer": false, "approve": false, "reject": false,
-	"inputs": false, "inputs cancel": false, "artifacts list": false, "artifacts get": false,
+	"budgets": false, "inputs": false, "inputs cancel": false, "artifacts list": false, "artifacts get": false,
 	"stop": true, "fail": true, "delete": true,
 }
 

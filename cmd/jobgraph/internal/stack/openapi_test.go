@@ -264,7 +264,7 @@ func TestAClientOfTheDescriptionAlonePlaysARound(t *testing.T) {
 	d.good("sessions.show", map[string]any{"id": "s"})
 	d.good("sessions.conversation", map[string]any{"id": "s", "limit": 10})
 	d.good("sessions.rename", map[string]any{"id": "s", "title": "Walls"})
-	for _, id := range []string{"list", "sessions.list", "schedule.list", "experts", "profiles", "dlq", "health", "models.list"} {
+	for _, id := range []string{"list", "sessions.list", "schedule.list", "experts", "profiles", "dlq", "health", "models.list", "budgets", "pools", "models"} {
 		d.good(id, nil)
 	}
 	forked := d.good("fork", map[string]any{"id": job, "new_id": "again", "before": "name"})["job_id"]

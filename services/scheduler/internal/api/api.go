@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/verb"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/budget"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/recurring"
@@ -35,6 +36,9 @@ type API struct {
 	Sessions *session.Store
 	// Schedules are what the verbs about schedules read and write.
 	Schedules *recurring.Keeper
+	// Ledger has the budgets of sessions and days; nil without one. JobBudget is what a job may spend whose request has no limits.
+	Ledger    *budget.Ledger
+	JobBudget events.Spent
 }
 
 // New makes a view.
@@ -52,6 +56,7 @@ func (v *API) Endpoints() map[string]bus.Endpoint {
 	maps.Copy(verbs, sessions{v}.verbs())
 	maps.Copy(verbs, schedules{v}.verbs())
 	maps.Copy(verbs, users{v}.verbs())
+	maps.Copy(verbs, supply{v}.verbs())
 	endpoints := make(map[string]bus.Endpoint, len(verbs))
 	for verb, answer := range verbs {
 		endpoints[verb] = func(ctx context.Context, request []byte) ([]byte, *events.Fault) {

@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
 // Keys is the bucket.
@@ -132,7 +133,7 @@ func (l *Ledger) Left(ctx context.Context, session string) (left events.Spent, e
 		left, faults = spare(left, l.budgets.Session, read(value).sum(), "session", fmt.Sprintf("session %.80q has", session), "begin another session, or raise budgets.session")
 	}
 	if l.budgets.Day != (events.Spent{}) {
-		sum, err := l.today(ctx)
+		sum, err := l.today(ctx, believed)
 		if err != nil {
 			return left, fmt.Errorf("account of the day: %w", err)
 		}
@@ -143,13 +144,47 @@ func (l *Ledger) Left(ctx context.Context, session string) (left events.Spent, e
 	return left, faults.OrNil()
 }
 
-// today is what the jobs of this day have spent, a moment ago at most.
-func (l *Ledger) today(ctx context.Context) (events.Spent, error) {
+// Lines shows the budgets of the day and of a session, as far as there are such. Errors: the bus's.
+func (l *Ledger) Lines(ctx context.Context, session string) ([]verb.BudgetLine, error) {
+	var lines []verb.BudgetLine
+	if session != "" && l.budgets.Session != (events.Spent{}) {
+		value, _, err := l.keys.GetLeader(ctx, sessionKey(session))
+		if err != nil && !errors.Is(err, bus.ErrNotFound) {
+			return nil, fmt.Errorf("account of session %.80s: %w", session, err)
+		}
+		lines = append(lines, Line("session", session, l.budgets.Session, read(value).sum()))
+	}
+	if l.budgets.Day != (events.Spent{}) {
+		sum, err := l.today(ctx, 0)
+		if err != nil {
+			return nil, fmt.Errorf("account of the day: %w", err)
+		}
+		day := Line("day", "", l.budgets.Day, sum)
+		day.Renews = l.now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
+		lines = append(lines, day)
+	}
+	return lines, nil
+}
+
+// Line shows what is spent of a budget; a zero of the limit bounds nothing.
+func Line(scope, id string, limit, spent events.Spent) verb.BudgetLine {
+	line := verb.BudgetLine{Scope: scope, ID: id, Limit: limit, Spent: spent}
+	if limit.Tokens > 0 {
+		line.Left.Tokens = max(0, limit.Tokens-spent.Tokens)
+	}
+	if limit.CostUSD > 0 {
+		line.Left.CostUSD = max(0, limit.CostUSD-spent.CostUSD)
+	}
+	return line
+}
+
+// today is what the jobs of this day have spent, as it was that long ago at most.
+func (l *Ledger) today(ctx context.Context, ago time.Duration) (events.Spent, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now().UTC()
 	day := now.Format(time.DateOnly)
-	if day == l.day && now.Sub(l.read) < believed {
+	if day == l.day && now.Sub(l.read) < ago {
 		return l.sum, nil
 	}
 	var sum events.Spent

@@ -14,8 +14,11 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
 // shelf is a bucket in memory, of which every nth write loses to another writer.
@@ -101,7 +104,7 @@ func TestNothingIsCountedTwiceOrLostByACrash(t *testing.T) {
 		if got := read(s.values[sessionKey("s")]).sum().Tokens; got != total {
 			t.Errorf("the session has spent %d, counted are %d", total, got)
 		}
-		if got, err := New(s, both, at.read).today(t.Context()); err != nil || got.Tokens != perDay[at.now.Format(time.DateOnly)] {
+		if got, err := New(s, both, at.read).today(t.Context(), 0); err != nil || got.Tokens != perDay[at.now.Format(time.DateOnly)] {
 			t.Errorf("the day has spent %d, counted are %d, %v", perDay[at.now.Format(time.DateOnly)], got.Tokens, err)
 		}
 	})
@@ -148,6 +151,37 @@ func TestWhatIsLeftIsTheLeastOfAllBudgets(t *testing.T) {
 	at.now = at.now.AddDate(0, 0, 1)
 	if got := left("u"); got != "100 2.0" {
 		t.Errorf("the next day: %s", got)
+	}
+}
+
+func TestBudgetsAreShownWithWhatIsSpentAndWhenTheyRenew(t *testing.T) {
+	at := noon()
+	l := New(newShelf(), Budgets{Session: events.Spent{Tokens: 100, CostUSD: 2}, Day: tokens(150)}, at.read)
+	show := func(session string) []verb.BudgetLine {
+		t.Helper()
+		lines, err := l.Lines(t.Context(), session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lines
+	}
+	tomorrow := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	empty := []verb.BudgetLine{{Scope: "day", Limit: tokens(150), Left: tokens(150), Renews: tomorrow}}
+	if diff := cmp.Diff(empty, show("")); diff != "" {
+		t.Error(diff)
+	}
+	if err := l.Note(t.Context(), "a", "s", events.Spent{}, events.Spent{Tokens: 130, CostUSD: 0.5}); err != nil {
+		t.Fatal(err)
+	}
+	want := []verb.BudgetLine{
+		{Scope: "session", ID: "s", Limit: events.Spent{Tokens: 100, CostUSD: 2}, Spent: events.Spent{Tokens: 130, CostUSD: 0.5}, Left: events.Spent{CostUSD: 1.5}},
+		{Scope: "day", Limit: tokens(150), Spent: tokens(130), Left: tokens(20), Renews: tomorrow},
+	}
+	if diff := cmp.Diff(want, show("s")); diff != "" { // At once, though admissions believe a sum for a second.
+		t.Error(diff)
+	}
+	if lines, err := New(newShelf(), Budgets{}, at.read).Lines(t.Context(), "s"); err != nil || len(lines) > 0 {
+		t.Errorf("without budgets: %+v, %v", lines, err)
 	}
 }
 

@@ -1,0 +1,106 @@
+package verb
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// BudgetQuery asks for budgets. ID is a job, whose own budget and that of its session are added; Session is a session.
+type BudgetQuery struct {
+	ID      string `json:"id,omitempty"`
+	Session string `json:"session,omitempty"`
+}
+
+// BudgetList lists budgets: of the day, of a session, of a job. One that is not set is absent, and nothing is counted for it.
+type BudgetList struct {
+	Budgets []BudgetLine `json:"budgets"`
+}
+
+// BudgetLine is one budget. Scope is day, session, job, or "each job" for what a job gets whose request has no limits; ID is the job or
+// session. Spent is what was spent of Limit, and Left what remains of what is limited. Renews is when a budget of a day is full again.
+type BudgetLine struct {
+	Scope  string       `json:"scope"`
+	ID     string       `json:"id,omitempty"`
+	Limit  events.Spent `json:"limit,omitzero"`
+	Spent  events.Spent `json:"spent,omitzero"`
+	Left   events.Spent `json:"left,omitzero"`
+	Renews time.Time    `json:"renews,omitzero"`
+}
+
+// PoolList lists the pools of work.
+type PoolList struct {
+	Pools []PoolLine `json:"pools"`
+}
+
+// PoolLine is a pool. Waiting is the work that no worker has taken yet, InHand what workers have, Again how much of that was delivered
+// more than once; Readers counts the open requests for work: without one and without work in hand there is no worker. Limit is how many runs
+// may execute at once, if that is bounded. Batches is true for the messages of a pool that have the work of several SubJobs.
+type PoolLine struct {
+	Pool    string   `json:"pool"`
+	Batches bool     `json:"batches,omitempty"`
+	Waiting uint64   `json:"waiting"`
+	InHand  int      `json:"in_hand"`
+	Again   int      `json:"again,omitempty"`
+	Readers int      `json:"readers"`
+	Limit   int      `json:"limit,omitempty"`
+	Experts []string `json:"experts,omitempty"`
+}
+
+// ConfiguredModels lists the models of the planner that answers.
+type ConfiguredModels struct {
+	Models []ConfiguredModel `json:"models"`
+}
+
+// ConfiguredModel is a model of the configuration. Model is what its provider calls it, Host where that is; Default is true for the one that
+// plans if a request names none, and Fallback are tried after it. Prices are in US dollars for a million tokens.
+type ConfiguredModel struct {
+	Name     string       `json:"name"`
+	Model    string       `json:"model"`
+	Host     string       `json:"host,omitempty"`
+	Default  bool         `json:"default,omitempty"`
+	Fallback []string     `json:"fallback,omitempty"`
+	Price    *ModelPrice  `json:"price,omitempty"`
+	Limits   *ModelLimits `json:"limits,omitempty"`
+	Room     *ModelRoom   `json:"room,omitempty"`
+}
+
+// ModelPrice is what a million tokens cost.
+type ModelPrice struct {
+	Prompt     float64  `json:"prompt"`
+	Cached     *float64 `json:"cached,omitempty"`
+	CacheWrite *float64 `json:"cache_write,omitempty"`
+	Completion float64  `json:"completion"`
+}
+
+// ModelLimits are the limits of the configuration, for each process by itself.
+type ModelLimits struct {
+	// Concurrency is how many requests may be open at once, RequestsPerMinute and TokensPerMinute how many a minute takes.
+	Concurrency       int `json:"concurrency,omitempty"`
+	RequestsPerMinute int `json:"requests_per_minute,omitempty"`
+	TokensPerMinute   int `json:"tokens_per_minute,omitempty"`
+}
+
+// ModelRoom is what the process may ask at this moment: requests at once, and what remains of the minute; what is not limited is absent.
+// Closed is until when the provider has asked to wait.
+type ModelRoom struct {
+	Slots    *int      `json:"slots,omitempty"`
+	Requests *int      `json:"requests,omitempty"`
+	Tokens   *int      `json:"tokens,omitempty"`
+	Closed   time.Time `json:"closed,omitzero"`
+}
+
+// supply are the verbs about what work needs.
+func supply() []Verb {
+	read := func(name, about, on string, input, output any) Verb {
+		return Verb{Name: name, About: about, Roles: readers, Effect: Read, Input: input, Output: output, On: on, Method: http.MethodGet, Path: "/api/v1/" + name}
+	}
+	budgets := read("budgets", "Shows budgets: limits, what is spent, what is left, when they renew.", scheduler, BudgetQuery{}, BudgetList{})
+	budgets.Faults = missing
+	return []Verb{
+		budgets,
+		read("pools", "Lists pools of work with what waits, what is in hand, and their experts.", scheduler, nil, PoolList{}),
+		read("models", "Lists the configured models of a planner with prices, limits and the room that is left.", planner, nil, ConfiguredModels{}),
+	}
+}

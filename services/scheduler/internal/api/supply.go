@@ -1,0 +1,83 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/batch"
+	"github.com/jobgraph/jobgraph/pkg/verb"
+	"github.com/jobgraph/jobgraph/services/scheduler/internal/budget"
+)
+
+// supply answers the verbs about what work needs: budgets and pools.
+type supply struct{ view *API }
+
+// verbs are the verbs about what work needs.
+func (s supply) verbs() map[string]func(context.Context, []byte) (any, error) {
+	return map[string]func(context.Context, []byte) (any, error){"budgets": s.budgets, "pools": s.pools}
+}
+
+// budgets shows what is set, with the budgets of a job and a session that are named.
+func (s supply) budgets(ctx context.Context, body []byte) (any, error) {
+	var q verb.BudgetQuery
+	if err := decode(body, &q); err != nil {
+		return nil, err
+	}
+	list := verb.BudgetList{Budgets: []verb.BudgetLine{}}
+	if each := s.view.JobBudget; each != (events.Spent{}) {
+		list.Budgets = append(list.Budgets, verb.BudgetLine{Scope: "each job", Limit: each})
+	}
+	if q.ID != "" {
+		job, err := s.view.fold(ctx, q.ID)
+		if err != nil {
+			return nil, err
+		}
+		limit := events.Spent{Tokens: job.Rules.Tokens, CostUSD: job.Rules.CostUSD}
+		list.Budgets = append(list.Budgets, budget.Line("job", q.ID, limit, job.Cost))
+		q.Session = cmp.Or(q.Session, job.Session)
+	}
+	if s.view.Ledger == nil {
+		return list, nil
+	}
+	lines, err := s.view.Ledger.Lines(ctx, q.Session)
+	list.Budgets = append(list.Budgets, lines...)
+	return list, err
+}
+
+// pools lists the pools that have a consumer or an expert.
+func (s supply) pools(ctx context.Context, _ []byte) (any, error) {
+	facts, err := s.view.bus.Queues().Pools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cards, err := s.view.bus.Experts().List(ctx)
+	if err != nil && !errors.Is(err, bus.ErrNotFound) {
+		return nil, err
+	}
+	experts := map[string][]string{}
+	for _, c := range cards {
+		var card events.Card
+		if json.Unmarshal(c.Value, &card) == nil {
+			pool := cmp.Or(card.Pool, events.DefaultPool)
+			experts[pool] = append(experts[pool], card.ID)
+		}
+	}
+	list := verb.PoolList{Pools: []verb.PoolLine{}}
+	for _, name := range slices.Sorted(maps.Keys(facts)) { // The batches of a pool come after it.
+		f := facts[name]
+		pool, batches := batch.Of(name)
+		line := verb.PoolLine{Pool: pool, Batches: batches, Waiting: f.Pending, InHand: f.Unsettled, Again: f.Redelivered, Readers: f.Waiting, Limit: f.Limit}
+		if !batches {
+			slices.Sort(experts[pool])
+			line.Experts = experts[pool]
+		}
+		list.Pools = append(list.Pools, line)
+	}
+	return list, nil
+}
