@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/seal"
 )
 
 // Tenant is one installation on a server, with accounts of its own: tenants see nothing of one another.
@@ -15,6 +17,10 @@ type Tenant struct {
 	Name       string     `json:"name"`
 	Prefix     string     `json:"prefix,omitempty"`
 	Identities []Identity `json:"identities"`
+	// Since is the moment from which answers and control events need a signature. Retired are keys that signed before, with what
+	// they might.
+	Since   time.Time     `json:"since,omitzero"`
+	Retired []seal.Signer `json:"retired,omitempty"`
 }
 
 // Names returns the names of the tenant's subjects and streams.

@@ -191,7 +191,7 @@ func (o Blobs) get(ctx context.Context, job, digest string) ([]byte, error) {
 // content joins the chunks of a blob, which are stored before its description.
 func (o Blobs) content(ctx context.Context, info *blobInfo, before uint64) ([]byte, error) {
 	if info.Chunks == 1 {
-		chunk, err := o.bus.direct(ctx, o.stream(), query{LastFor: o.chunks(info.NUID)})
+		chunk, err := o.bus.direct(ctx, o.stream(), query{Seq: 1, NextFor: o.chunks(info.NUID)})
 		if err == nil {
 			return chunk.Body, nil
 		}

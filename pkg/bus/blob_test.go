@@ -163,9 +163,8 @@ func TestSameBytesAreStoredOnceWhoeverPutsThem(t *testing.T) {
 func TestTamperedBlobIsNotGiven(t *testing.T) {
 	server := bustest.Start(t, bustest.Settings{})
 	b := server.Bus("test")
-	ref, err := b.Blobs().Put(t.Context(), "j1", random(100))
-	noErr(t, err)
-	name := "j1/" + ref.Digest
+	digest := fmt.Sprintf("%x", sha256.Sum256(random(100)))
+	name := "j1/" + digest
 	for subject, body := range map[string]string{ // any order: the chunk is found by its subject.
 		"$O.JOBS_BLOBS.C.theirs": "other",
 		"$O.JOBS_BLOBS.M." + base64.URLEncoding.EncodeToString([]byte(name)): `{"name":"` + name + `","bucket":"JOBS_BLOBS","nuid":"theirs","size":5,"chunks":1}`,
@@ -173,8 +172,36 @@ func TestTamperedBlobIsNotGiven(t *testing.T) {
 		_, err := sdk(t, server).Publish(t.Context(), subject, []byte(body))
 		noErr(t, err)
 	}
-	_, err = b.Blobs().Get(t.Context(), "j1", ref.Digest)
+	_, err := b.Blobs().Get(t.Context(), "j1", digest)
 	wantErr(t, err, bus.ErrNotFound)
+}
+
+// Whoever may store payloads may write on the subjects of others. What comes behind a payload does not count.
+func TestABlobCannotBeReplaced(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{}).Bus("test")
+	for _, size := range []int{70 << 10, 300 << 10} {
+		data := random(size)
+		ref, err := b.Blobs().Put(t.Context(), "j1", data)
+		noErr(t, err)
+		subjects, err := b.Streams().Subjects(t.Context(), "OBJ_JOBS_BLOBS", "$O.JOBS_BLOBS.C.j1."+ref.Digest+".>")
+		noErr(t, err)
+		for subject := range subjects { // any order: there is one.
+			_, err = b.Publish(t.Context(), events.Message{Subject: subject, Body: []byte("forged")}, bus.Expect{})
+			noErr(t, err)
+		}
+		name := base64.URLEncoding.EncodeToString([]byte("j1/" + ref.Digest))
+		for _, forged := range []string{`{"nuid":"other","size":6,"chunks":1}`, `{"deleted":true}`, `none`} {
+			_, err = b.Publish(t.Context(), events.Message{Subject: "$O.JOBS_BLOBS.M." + name, Body: []byte(forged)}, bus.Expect{})
+			noErr(t, err)
+			if got, err := b.Blobs().Get(t.Context(), "j1", ref.Digest); err != nil || !bytes.Equal(got, data) {
+				t.Errorf("%d bytes behind %s: %d came back, %v", size, forged, len(got), err)
+			}
+			var out bytes.Buffer
+			if err := b.Blobs().GetTo(t.Context(), "j1", ref.Digest, &out); err != nil || !bytes.Equal(out.Bytes(), data) {
+				t.Errorf("%d bytes behind %s: %d were written, %v", size, forged, out.Len(), err)
+			}
+		}
+	}
 }
 
 func TestBlobsOfOneJobGoAndNoOthers(t *testing.T) {

@@ -135,9 +135,10 @@ func (o Blobs) writeTo(ctx context.Context, info *blobInfo, before uint64, diges
 	return nil
 }
 
-// info finds the description of a blob and its sequence.
+// info finds the description of a blob and its sequence: the first one, since only that was written under the expectation that there
+// is none.
 func (o Blobs) info(ctx context.Context, job, digest string) (*blobInfo, uint64, error) {
-	q := query{LastFor: o.subject(job, digest)}
+	q := query{Seq: 1, NextFor: o.subject(job, digest)}
 	s, err := o.bus.direct(ctx, o.stream(), q)
 	if err != nil {
 		s, err = o.bus.leader(ctx, o.stream(), q)

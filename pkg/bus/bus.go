@@ -28,6 +28,7 @@ type Bus struct {
 	items    *Items
 	owned    bool
 	denials  *denials
+	sealing  *sealing
 	status   chan nats.Status
 	watched  chan struct{} // Closed when the goroutine of watch has ended.
 	roamed   chan struct{} // Closed when the goroutine of roam has ended.
@@ -114,7 +115,7 @@ func Use(nc *nats.Conn, prefix string) (*Bus, error) {
 
 func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
 	b := &Bus{
-		nc: nc, names: events.NewNames(o.Prefix), logger: o.Logger, replicas: o.Replicas, owned: owned, denials: o.denials,
+		nc: nc, names: events.NewNames(o.Prefix), logger: o.Logger, replicas: o.Replicas, owned: owned, denials: o.denials, sealing: o.sealing,
 		watched: make(chan struct{}), roamed: make(chan struct{}), closed: make(chan struct{}), reconnected: map[int]func(){},
 	}
 	b.queues = &Queues{bus: b, pulls: remote}

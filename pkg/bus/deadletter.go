@@ -19,6 +19,7 @@ const (
 	DeadRequest = "request"
 	DeadWork    = "work"
 	DeadWebhook = "webhook"
+	DeadFact    = "fact" // An answer or a control event without a signature that counts.
 )
 
 // Additional headers of a dead letter.
@@ -34,7 +35,7 @@ const longestReason = 16 << 10
 
 // DeadLetter is a message that no service could handle, kept for inspection.
 type DeadLetter struct {
-	// Kind is DeadRequest, DeadWork or DeadWebhook; Seq is the message's sequence in its queue, for a webhook that of the event in the log,
+	// Kind is DeadRequest, DeadWork, DeadFact or DeadWebhook; Seq is the message's sequence in its queue, for a webhook that of the event in the log,
 	// and Target is who was to be told, for a webhook. Together they identify it.
 	Kind   string
 	Seq    uint64
@@ -78,6 +79,8 @@ func (l DeadLetters) kind(subject string) string {
 		return DeadRequest
 	case strings.HasPrefix(subject, l.bus.names.Prefix()+".work."):
 		return DeadWork
+	case strings.HasPrefix(subject, l.bus.names.Prefix()+".event."):
+		return DeadFact
 	}
 	return ""
 }
@@ -179,7 +182,7 @@ func (l DeadLetters) Get(ctx context.Context, id string) (DeadLetter, error) {
 // identifies reports whether there can be a dead letter of a kind for a target.
 func identifies(kind, target string) bool {
 	switch kind {
-	case DeadRequest, DeadWork:
+	case DeadRequest, DeadWork, DeadFact:
 		return target == ""
 	case DeadWebhook:
 		return events.ValidToken(target)

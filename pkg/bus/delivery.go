@@ -1,6 +1,8 @@
 package bus
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/seal"
 )
 
 // Delivery is one message delivered by a consumer.
@@ -27,11 +30,16 @@ func (d *Delivery) Message() events.Message {
 	return events.Message{Subject: d.msg.Subject, Header: d.msg.Header, Body: d.msg.Data}
 }
 
-// Event decodes the delivery as an event of the log; ok is false if its subject is not of the log.
+// Event decodes the delivery as an event of the log; ok is false if its subject is not of the log. An event that does not count
+// for lack of a signature is Unsigned.
 func (d *Delivery) Event() (e events.Event, ok bool) {
-	e, ok = events.Decode(d.bus.names, d.Message())
-	e.Seq, e.Time = d.seq, d.Time()
-	return e, ok
+	return d.bus.event(d.Message(), d.seq, d.Time())
+}
+
+// Signer is Services.Signer for the sender of a queued request.
+func (d *Delivery) Signer() (who *seal.Signer, asked bool, err error) {
+	m := d.Message()
+	return d.bus.sealing.signer(&m, d.Time())
 }
 
 // Seq returns the sequence in the stream.
@@ -79,6 +87,23 @@ func (d *Delivery) giveUp(reason string, faults events.Faults) error {
 		return d.settle("+TERM")
 	}
 	return d.settle("+TERM " + reason)
+}
+
+// Withdraw stores a copy of an Unsigned event as a dead letter. An answer is removed from the log, so that another one has its
+// place; a control event stays there, without effect. The delivery is not settled. Errors: those of the bus.
+func (d *Delivery) Withdraw(ctx context.Context, e *events.Event) error {
+	if err := d.bus.DeadLetters().add(d, e.Fault.Error(), events.Faults{*e.Fault}); err != nil || e.Control {
+		return err
+	}
+	log := d.bus.names.Log
+	first, err := d.bus.leader(ctx, log, query{Seq: 1, NextFor: d.msg.Subject})
+	if errors.Is(err, ErrNotFound) || err == nil && first.Seq != d.seq {
+		return nil // It was removed, or the true answer came first.
+	}
+	if err != nil {
+		return err
+	}
+	return d.bus.Streams().purge(ctx, log, d.msg.Subject, d.seq+1)
 }
 
 func (d *Delivery) settle(answer string) error {

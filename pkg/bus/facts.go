@@ -152,6 +152,9 @@ type Server struct {
 	MaxStorage int64  `json:"max_storage"`
 	// MaxPayload is the largest message that the server accepts, in bytes.
 	MaxPayload int64 `json:"max_payload"`
+	// Login is true if the server asks who connects; Signed if this connection counts signed answers and control events alone.
+	Login  bool `json:"login"`
+	Signed bool `json:"signed"`
 }
 
 // Server returns the description of the server. Errors: ErrUnavailable, ErrNotPermitted.
@@ -163,7 +166,7 @@ func (s Streams) Server(ctx context.Context) (Server, error) {
 	return Server{
 		Version: s.bus.nc.ConnectedServerVersion(), ID: s.bus.nc.ConnectedServerId(), URL: s.bus.nc.ConnectedUrlRedacted(),
 		APILevel: account.API.Level, Domain: account.Domain, Storage: account.Store, MaxStorage: account.Limits.MaxStore,
-		MaxPayload: s.bus.nc.MaxPayload(),
+		MaxPayload: s.bus.nc.MaxPayload(), Login: s.bus.nc.AuthRequired(), Signed: s.bus.sealing.lists != "",
 	}, nil
 }
 

@@ -22,11 +22,11 @@ type Log struct {
 	followed  atomic.Int32 // The number of JobSubscriptions.
 }
 
-// Event decodes a stored message as an event of the log; ok is false if its subject is not of the log.
+// Event decodes a stored message as an event of the log; ok is false if its subject is not of the log, and for an answer that
+// does not count for lack of a signature. A control event that does not count has the fault, as in Delivery.Event.
 func (l *Log) Event(s Stored) (e events.Event, ok bool) {
-	e, ok = events.Decode(l.bus.names, s.Message)
-	e.Seq, e.Time = s.Seq, s.Time
-	return e, ok
+	e, ok = l.bus.event(s.Message, s.Seq, s.Time)
+	return e, ok && !(e.Kind == events.KindInputClosed && Unsigned(&e))
 }
 
 // EventsOf yields the events of a job after a sequence, in order, up to what the leader has when the reading begins. It

@@ -8,11 +8,13 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/seal"
 )
 
 // Endpoint answers one verb. With a fault, body is the answer for programs that need more than the fault, or nil.
@@ -123,6 +125,7 @@ func (s Services) guarded(ctx context.Context, r micro.Request, endpoint Endpoin
 	if trace := r.Headers().Get(events.HeaderTrace); trace != "" {
 		ctx = context.WithValue(ctx, traceKey{}, trace)
 	}
+	ctx = context.WithValue(ctx, requestKey{}, &arrived{events.Message{Subject: r.Subject(), Header: map[string][]string(r.Headers()), Body: r.Data()}, time.Now()})
 	return endpoint(WithZone(ctx, r.Headers().Get(events.HeaderZone)), r.Data())
 }
 
@@ -150,6 +153,24 @@ func TraceOf(ctx context.Context) string {
 	return trace
 }
 
+type requestKey struct{}
+
+// arrived is a request that an Endpoint answers, and when it came.
+type arrived struct {
+	message events.Message
+	at      time.Time
+}
+
+// Signer finds whose signature the request has that an Endpoint answers with ctx. asked is false if this process has no list of
+// signers, and for what is no request. Errors: *events.Fault for a request that nobody has signed whose signature counts.
+func (s Services) Signer(ctx context.Context) (who *seal.Signer, asked bool, err error) {
+	r, ok := ctx.Value(requestKey{}).(*arrived)
+	if !ok {
+		return nil, false, nil
+	}
+	return s.bus.sealing.signer(&r.message, r.at)
+}
+
 // oneLine converts a text to a form that fits into a header.
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
@@ -167,9 +188,12 @@ func oneLine(text string) string {
 func (s Services) Request(ctx context.Context, subject string, body []byte) (answer []byte, fault *events.Fault, err error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	m := &nats.Msg{Subject: subject, Data: body}
+	m := &nats.Msg{Subject: subject, Header: nats.Header{}, Data: body}
 	if zone := ZoneOf(ctx); zone != "" {
-		m.Header = nats.Header{events.HeaderZone: {zone}}
+		m.Header.Set(events.HeaderZone, zone)
+	}
+	if err := s.bus.sealing.seal(s.bus.names, &events.Message{Subject: subject, Header: m.Header, Body: body}); err != nil {
+		return nil, nil, err
 	}
 	ctx, stop := s.bus.denials.guard(ctx, subject)
 	defer stop()

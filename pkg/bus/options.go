@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -39,7 +38,12 @@ type Options struct {
 	// MaxPending limits the publishes that await their acknowledgement; 0 means 8192.
 	MaxPending int
 
+	// Signers is the path of the list of keys whose signatures count, which is read again when it changes. Without one nothing
+	// that is read needs a signature.
+	Signers string
+
 	denials *denials // Of this connection; set by fill.
+	sealing *sealing // The same.
 }
 
 const (
@@ -82,7 +86,9 @@ func (o *Options) fill() error {
 	if o.InboxPrefix == "" && o.Name != "" {
 		o.InboxPrefix = "_INBOX_" + events.EscapeID(o.Name)
 	}
-	return nil
+	var err error
+	o.sealing, err = newSealing(o)
+	return err
 }
 
 // nats returns the options for the SDK.
@@ -148,7 +154,7 @@ func (o *Options) security() []nats.Option {
 
 // nkey accepts a seed or the path of a file that holds one.
 func nkey(seed string) (nats.Option, error) {
-	if !strings.HasPrefix(seed, "SU") || strings.ContainsAny(seed, "./\\") {
+	if !isSeed(seed) {
 		opt, err := nats.NkeyOptionFromSeed(seed)
 		if err != nil {
 			return nil, fmt.Errorf("read nkey seed: %w: %v", ErrNotPermitted, err)

@@ -53,10 +53,13 @@ func (b *Bus) Publish(ctx context.Context, m events.Message, e Expect) (uint64, 
 
 // PublishAsync sends a message and returns its pending acknowledgement. It blocks only while the window of unacknowledged
 // publishes is full. Messages of one goroutine are stored in the order of its calls. Ack.Wait returns the errors of
-// Publish.
+// Publish. With a key, the connection signs requests, answers and control events.
 func (b *Bus) PublishAsync(m events.Message, e Expect) Ack {
 	if len(m.Body) > MaxMessage {
 		return failed(m.Subject, fmt.Errorf("%w: body of %d bytes, at most %d", ErrTooLarge, len(m.Body), MaxMessage))
+	}
+	if err := b.sealing.seal(b.names, &m); err != nil {
+		return failed(m.Subject, err)
 	}
 	return b.pub.send(m, e)
 }

@@ -20,7 +20,7 @@ const DeadJob = "job"
 type Dead struct {
 	// ID identifies it for DeadLetters.Retry: a job's id, or "request:7", "work:7", "webhook:7:TARGET".
 	ID string `json:"id"`
-	// Kind is DeadJob, bus.DeadRequest, bus.DeadWork or bus.DeadWebhook.
+	// Kind is DeadJob, bus.DeadRequest, bus.DeadWork, bus.DeadFact or bus.DeadWebhook.
 	Kind string `json:"kind"`
 	// Since is when it was dead-lettered or quarantined.
 	Since time.Time `json:"since"`
@@ -97,6 +97,11 @@ func (l DeadLetters) Retry(ctx context.Context, d Dead) (job string, err error) 
 	if d.message == nil {
 		return d.ID, l.client.Recover(ctx, d.ID, events.RecoverRequested{By: "dlq"})
 	}
+	if d.Kind == bus.DeadFact {
+		return "", fmt.Errorf("%w: %w", ErrConflict, &events.Fault{
+			Code: events.CodeNotPermitted, Field: "id", Message: d.ID + " has no signature that counts", Hint: "ask again with a key that may",
+		})
+	}
 	if !d.message.Whole {
 		return "", fmt.Errorf("%w: %w", ErrConflict, &events.Fault{
 			Code: events.CodeTooLarge, Field: "id", Message: d.ID + " was too large to be kept whole", Hint: "send it again from where it came",
@@ -145,6 +150,8 @@ func deadMessage(a *bus.DeadLetter) Dead {
 	d := Dead{ID: a.ID(), Kind: a.Kind, Since: a.Time, Subject: a.Message.Subject, Body: a.Message.Body, Faults: a.Faults, message: a}
 	d.Fault = events.Fault{Code: events.CodeRejected, Message: a.Reason, Hint: "send it again without its faults"}
 	switch a.Kind {
+	case bus.DeadFact:
+		d.Fault.Code, d.Fault.Hint = events.CodeNotPermitted, "find out whose key wrote it; the job goes on as if it were not there"
 	case bus.DeadWork:
 		d.Fault.Code, d.Fault.Hint = events.CodeMalformed, "find out who published it; no client waits for it"
 	case bus.DeadWebhook:

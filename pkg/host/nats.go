@@ -35,6 +35,8 @@ type NATS struct {
 	InboxPrefix string
 	// Context is the name of a context of the nats command that fills missing values.
 	Context string
+	// Signers is the path of the list of keys whose signatures count; empty means that none is asked for.
+	Signers string
 }
 
 // DefaultURL is the default address of the bus.
@@ -61,6 +63,7 @@ func (n *NATS) declare(f *Flags) {
 	f.String(&n.InboxPrefix, Flag{
 		Name: "nats-inbox", Env: "NATS_INBOX_PREFIX", Usage: "First part of the subjects of replies, where permissions ask for one.",
 	})
+	f.String(&n.Signers, Flag{Name: "signers", Env: "JOBGRAPH_SIGNERS", Usage: "Path of the list of keys whose signatures count, which init --secure makes; without it none is asked for."})
 	f.String(&n.Context, Flag{
 		Name: "nats-context", Env: "NATS_CONTEXT", Usage: "Context of the nats command that fills what is not given.",
 	})

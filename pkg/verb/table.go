@@ -53,8 +53,10 @@ func control() []Verb {
 			Method: http.MethodPost, Path: "/api/v1/jobs/{id}/" + name, Faults: changeable,
 		}
 	}
+	stop := one("stop", "Stops a job, or one of its SubJobs.", Ending{}, "jobgraph stop {at}")
+	stop.Own = true
 	return []Verb{
-		one("stop", "Stops a job, or one of its SubJobs.", Ending{}, "jobgraph stop {at}"),
+		stop,
 		one("fail", "Declares a job, or one of its SubJobs, failed.", Ending{}, "jobgraph fail {at}"),
 		one("recover", "Continues a STOPPED or FAILED job; finished work is kept.", Recovery{}, "jobgraph recover {id}"),
 		one("retry", "Runs a FAILED or STOPPED SubJob again.", Retry{}, "jobgraph retry {at}"),

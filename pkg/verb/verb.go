@@ -41,6 +41,8 @@ type Verb struct {
 	About string
 	// Roles lists who may use it besides Admin: one of them is enough.
 	Roles []Role
+	// Own lets a Submitter use it on the bus for jobs that they have submitted.
+	Own bool
 	// Effect is what it changes.
 	Effect Effect
 	// Input and Output are values of the types of request and reply; nil means none. The fields of Input that the path names come
@@ -89,6 +91,9 @@ func (v *Verb) Permits(roles []Role) bool {
 		return have == Admin || slices.Contains(v.Roles, have) || slices.Contains(v.Roles, Viewer) && slices.Contains(Roles(), have)
 	})
 }
+
+// MayOwn reports whether someone with these roles may use the verb for their own jobs.
+func (v *Verb) MayOwn(roles []Role) bool { return v.Own && slices.Contains(roles, Submitter) }
 
 // Needs names the roles of which one is needed, for messages.
 func (v *Verb) Needs() string {

@@ -12,7 +12,7 @@ import (
 func Options(n *host.NATS, name, prefix string) bus.Options {
 	return bus.Options{
 		URL: n.URL, Creds: n.Creds, User: n.User, Password: n.Password, Token: n.Token, NKey: n.NKey,
-		CA: n.CA, Cert: n.Cert, Key: n.Key, InboxPrefix: n.InboxPrefix, Name: name, Prefix: prefix,
+		CA: n.CA, Cert: n.Cert, Key: n.Key, InboxPrefix: n.InboxPrefix, Signers: n.Signers, Name: name, Prefix: prefix,
 	}
 }
 

@@ -25,6 +25,7 @@ type diagnosis struct {
 	Server   *bus.Server       `json:"server,omitempty"`
 	Sync     string            `json:"sync_interval"`
 	Loss     string            `json:"loss"`
+	Access   string            `json:"access"`
 	Streams  []bus.StreamFacts `json:"streams"`
 	Services []serviceFacts    `json:"services"`
 	Experts  []string          `json:"experts"`
@@ -90,7 +91,7 @@ func diagnose(ctx context.Context, c *client.Client, monitor string) (*diagnosis
 	if err != nil {
 		return nil, err
 	}
-	d.Server = &server
+	d.Server, d.Access = &server, accessOf(&server)
 	var faults events.Faults
 	if err := c.Bus().Streams().Check(ctx); errors.As(err, &faults) {
 		d.Faults = append(d.Faults, faults...)
@@ -244,6 +245,17 @@ func (d *diagnosis) lacks(card *events.Card) {
 	}
 }
 
+// accessOf says who may do what.
+func accessOf(s *bus.Server) string {
+	switch {
+	case !s.Login:
+		return "whoever reaches the bus may do everything, also answer in the name of others: keep it on a private network, or give everyone a key and a role with `jobgraph init --secure DIR`"
+	case !s.Signed:
+		return "the server asks for a login; no signature is asked for, since JOBGRAPH_SIGNERS names no list here: `jobgraph init --secure DIR` makes one"
+	}
+	return "the server asks for a login; answers and control events count only with a signature"
+}
+
 // judge says which failures would lose data.
 func (d *diagnosis) judge() {
 	least := 0
@@ -338,6 +350,7 @@ func (g operations) writeDiagnosis(d *diagnosis) error {
 	}
 	fmt.Fprintf(&b, "sync      %s\n", sync)
 	fmt.Fprintf(&b, "at risk   %s\n", d.Loss)
+	fmt.Fprintf(&b, "access    %s\n", d.Access)
 	for _, s := range d.Streams {
 		fmt.Fprintf(&b, "stream    %-18s %d messages, %d bytes, %d copies\n", s.Name, s.Messages, s.Bytes, s.Replicas)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
@@ -34,10 +35,26 @@ func (g views) whyCommand() *cobra.Command {
 // why writes why a job or SubJob is not running.
 func (g views) why(h *joblog.Log, c *client.Client, subjob string) error {
 	blockers := g.absent(h, c, g.claimed(h, c, limited(h, g.reasons(h, h.Job.Why(subjob)))))
+	blockers = append(g.unsigned(h, c), blockers...)
 	if f := aside(h); f != nil { // A quarantine takes precedence over everything else.
 		blockers = append([]graph.Blocker{{Code: "quarantine", Message: strings.TrimSuffix(f.Message+": "+f.Cause, ": "), Unblock: f.Hint}}, blockers...)
 	}
 	return g.writeWhy(blockers)
+}
+
+// unsigned are the answers and control events of a job that do not count.
+func (g views) unsigned(h *joblog.Log, c *client.Client) (list []graph.Blocker) {
+	dead, err := c.Bus().DeadLetters().List(g.app.soft)
+	if err != nil {
+		return nil // It is additional information.
+	}
+	of := strings.TrimSuffix(c.Names().JobEvents(h.Job.ID), ">")
+	for i := range dead {
+		if d := &dead[i]; d.Kind == bus.DeadFact && strings.HasPrefix(d.Message.Subject, of) {
+			list = append(list, graph.Blocker{Code: "signature", Message: fmt.Sprintf("event %d: %s", d.Seq, d.Reason), Unblock: "jobgraph dlq show " + d.ID()})
+		}
+	}
+	return list
 }
 
 // reasons adds to waits what they wait for in the run's words: the question to a person, or why it continues later. For

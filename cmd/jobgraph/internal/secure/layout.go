@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nkeys"
 
@@ -23,6 +24,7 @@ const (
 	manifestFile = "access.json"
 	ConfigFile   = "nats.conf"
 	accountsFile = "accounts.conf"
+	signersFile  = "signers.json"
 	tlsFolder    = "tls"
 	CAFile       = tlsFolder + "/ca.pem"
 	caKeyFile    = tlsFolder + "/ca-key.pem"
@@ -128,6 +130,9 @@ func Make(dir string, c *Change) (*Layout, error) {
 	}
 	for i := range l.Tenants {
 		t := &l.Tenants[i]
+		if t.Since.IsZero() {
+			t.Since = time.Now().UTC()
+		}
 		for j := range t.Identities {
 			rotate := slices.Contains(c.Rotate, t.Identities[j].Name) && slices.Contains(c.tenants(), t.Name)
 			if err := l.equip(t, &t.Identities[j], rotate); err != nil {
@@ -174,6 +179,9 @@ func (l *Layout) apply(c *Change) error {
 			}
 		}
 		for _, gone := range c.Remove {
+			if at := slices.IndexFunc(t.Identities, func(have access.Identity) bool { return have.Name == gone }); at >= 0 {
+				t.Retire(&t.Identities[at], time.Now().UTC())
+			}
 			t.Identities = slices.DeleteFunc(t.Identities, func(have access.Identity) bool { return have.Name == gone })
 		}
 		for _, name := range c.Rotate {
@@ -236,6 +244,7 @@ func (l *Layout) equip(t *access.Tenant, id *access.Identity, again bool) error 
 		}
 		return err
 	}
+	t.Retire(id, time.Now().UTC())
 	pair, err := nkeys.CreateUser()
 	if err != nil {
 		return err
@@ -263,6 +272,9 @@ func (l *Layout) Seed(tenant, name string) string {
 func (l *Layout) Env(tenant, name string) string {
 	return filepath.Join(l.dir, tenant, name+".env")
 }
+
+// Signers is the list of the keys of a tenant whose signatures count. It holds no secret.
+func (l *Layout) Signers(tenant string) string { return filepath.Join(l.dir, tenant, signersFile) }
 
 // Config is the configuration of the server.
 func (l *Layout) Config() string { return filepath.Join(l.dir, ConfigFile) }
@@ -305,6 +317,11 @@ func (l *Layout) write() error {
 	}
 	for i := range l.Tenants {
 		t := &l.Tenants[i]
+		signers, err := json.MarshalIndent(t.Signers(), "", "  ")
+		if err != nil {
+			return err
+		}
+		files[l.Signers(t.Name)] = string(signers) + "\n"
 		for j := range t.Identities {
 			files[l.Env(t.Name, t.Identities[j].Name)] = l.env(t, &t.Identities[j])
 		}
@@ -342,8 +359,8 @@ include %q
 
 // env are the variables of an identity.
 func (l *Layout) env(t *access.Tenant, id *access.Identity) string {
-	text := fmt.Sprintf("# %s, %s. In a shell: set -a; . %s\nNATS_URL=%s\nNATS_CA=%s\nNATS_NKEY=%s\nNATS_INBOX_PREFIX=%s\n",
-		id.Name, id.Role, l.Env(t.Name, id.Name), l.URL(), l.CA(), l.Seed(t.Name, id.Name), id.Inbox())
+	text := fmt.Sprintf("# %s, %s. In a shell: set -a; . %s\nNATS_URL=%s\nNATS_CA=%s\nNATS_NKEY=%s\nNATS_INBOX_PREFIX=%s\nJOBGRAPH_SIGNERS=%s\n",
+		id.Name, id.Role, l.Env(t.Name, id.Name), l.URL(), l.CA(), l.Seed(t.Name, id.Name), id.Inbox(), l.Signers(t.Name))
 	if t.Prefix != "" {
 		text += "JOBGRAPH_PREFIX=" + t.Prefix + "\n"
 	}

@@ -5,14 +5,17 @@ import (
 	"encoding/pem"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/secure"
 	"github.com/jobgraph/jobgraph/pkg/access"
+	"github.com/jobgraph/jobgraph/pkg/seal"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -62,6 +65,25 @@ func key(t *testing.T, l *secure.Layout, name string) string {
 	return id.Key
 }
 
+// signer is what a key may sign, nil if nothing.
+func signer(t *testing.T, l *secure.Layout, key string) *seal.Signer {
+	t.Helper()
+	text, err := os.ReadFile(l.Signers(secure.DefaultTenant))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := seal.Load(text)
+	if err != nil || list.Since.IsZero() || list.Since.After(time.Now()) {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	for i := range list.Signers {
+		if list.Signers[i].Key == key {
+			return &list.Signers[i]
+		}
+	}
+	return nil
+}
+
 func TestAFolderIsMadeOnceAndChangedOnRequest(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "secure")
 	l := made(t, dir, secure.Change{Hosts: []string{"bus.example.org"}})
@@ -75,7 +97,21 @@ func TestAFolderIsMadeOnceAndChangedOnRequest(t *testing.T) {
 	if keys(t, l)[anna] != "JOBGRAPH__ANNA" || key(t, l, "client") != client || keys(t, l)[client] == "" {
 		t.Errorf("after an addition: %v", keys(t, l))
 	}
+	if s := signer(t, l, anna); s == nil || s.Until != nil || !slices.Equal(s.Users, []string{"anna"}) || !slices.Equal(s.Rights, []string{"approver"}) || len(s.Facts) > 0 {
+		t.Errorf("anna signs as %+v", s)
+	}
+	for _, name := range []string{"viewer", "gpu"} {
+		if s := signer(t, l, key(t, l, name)); s != nil {
+			t.Errorf("%s signs as %+v", name, s)
+		}
+	}
 	l = made(t, dir, secure.Change{Rotate: []string{"anna"}})
+	if s := signer(t, l, anna); s == nil || s.Until == nil || s.Until.After(time.Now()) {
+		t.Errorf("with her old key anna signs as %+v", s)
+	}
+	if s := signer(t, l, key(t, l, "anna")); s == nil || s.Until != nil {
+		t.Errorf("with her new key anna signs as %+v", s)
+	}
 	if again := keys(t, l); again[anna] != "" || again[key(t, l, "anna")] == "" || again[client] == "" {
 		t.Errorf("after a rotation: %v", again)
 	}

@@ -147,6 +147,7 @@ func (k *Stack) options(name string) bus.Options {
 	if l := k.settings.Secure; l != nil {
 		who := identities[name]
 		o.NKey, o.InboxPrefix = l.Seed(secure.DefaultTenant, who), (&access.Identity{Name: who}).Inbox()
+		o.Signers = l.Signers(secure.DefaultTenant)
 	}
 	return o
 }

@@ -63,24 +63,32 @@ func (f *Feed) consume(ctx context.Context, out chan<- loop.Batch) error {
 			return err
 		}
 		select {
-		case out <- f.batch(list):
+		case out <- f.batch(ctx, list):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-func (f *Feed) batch(list []bus.Delivery) loop.Batch {
-	b := loop.Batch{Deliveries: make([]loop.Delivery, len(list)), Fresh: f.fresh.Swap(false)}
+func (f *Feed) batch(ctx context.Context, list []bus.Delivery) loop.Batch {
+	b := loop.Batch{Deliveries: make([]loop.Delivery, 0, len(list)), Fresh: f.fresh.Swap(false)}
 	for i := range list {
 		d := &list[i]
 		e, ok := f.event(d)
+		if ok && bus.Unsigned(&e) {
+			if err := d.Withdraw(ctx, &e); err != nil {
+				f.logger.Warn("cannot set an unsigned event aside; it will be redelivered", "job", e.Job, "seq", e.Seq, "error", err)
+				continue
+			}
+			f.logger.Warn("an event without a signature that counts was set aside", "job", e.Job, "kind", string(e.Kind), "seq", e.Seq, "reason", e.Fault.Message)
+			ok = e.Control
+		}
 		if !ok {
 			e.Job, e.Seq = "", d.Seq()
 		}
-		b.Deliveries[i] = loop.Delivery{
+		b.Deliveries = append(b.Deliveries, loop.Delivery{
 			Event: e, Subject: d.Message().Subject, ConsumerSeq: d.ConsumerSeq(), First: d.Delivered() == 1, Acker: d,
-		}
+		})
 	}
 	return b
 }

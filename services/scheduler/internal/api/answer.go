@@ -125,6 +125,9 @@ func unfit(form, answer json.RawMessage) error {
 
 // mayAnswer checks person, form and choice.
 func (v *API) mayAnswer(ctx context.Context, in *graph.InputState, r *verb.Answer) error {
+	if err := mayApprove(ctx, in.Kind); err != nil {
+		return err
+	}
 	switch {
 	case in.User != "" && r.By != in.User:
 		return &events.Fault{Code: events.CodeNotPermitted, Field: "by", Message: fmt.Sprintf("request %s is for %s alone", in.Request, in.User), Hint: "answer as that user"}

@@ -48,7 +48,7 @@ func New(b *bus.Bus, states States, admitter *intake.Admitter, gate *intake.Gate
 
 // Endpoints maps each verb to its handler.
 func (v *API) Endpoints() map[string]bus.Endpoint {
-	verbs := map[string]func(context.Context, []byte) (any, error){
+	verbs := map[string]handler{
 		"submit": v.submit, "get": v.get, "list": v.list, "why": v.why, "graph": v.graph, "inputs": v.inputs,
 		"stop": v.stop, "fail": v.fail, "recover": v.recover, "retry": v.retry, "rerun": v.rerun, "edit": v.edit,
 		"answer": v.answer, "delete": v.remove,
@@ -59,8 +59,9 @@ func (v *API) Endpoints() map[string]bus.Endpoint {
 	maps.Copy(verbs, supply{v}.verbs())
 	endpoints := make(map[string]bus.Endpoint, len(verbs))
 	for verb, answer := range verbs {
+		asked := v.signed(verb, answer)
 		endpoints[verb] = func(ctx context.Context, request []byte) ([]byte, *events.Fault) {
-			return v.reply(answer(ctx, request))
+			return v.reply(asked(ctx, request))
 		}
 	}
 	return endpoints

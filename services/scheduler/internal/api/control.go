@@ -55,18 +55,21 @@ func (v *API) tell(ctx context.Context, id string, kind events.Kind, data any) (
 }
 
 func (v *API) stop(ctx context.Context, body []byte) (any, error) {
-	return v.end(ctx, body, func(s *events.StopRequested) (events.Kind, any) { return events.KindStopRequested, s })
+	return v.end(ctx, "stop", body, func(s *events.StopRequested) (events.Kind, any) { return events.KindStopRequested, s })
 }
 
 func (v *API) fail(ctx context.Context, body []byte) (any, error) {
-	return v.end(ctx, body, func(s *events.StopRequested) (events.Kind, any) {
+	return v.end(ctx, "fail", body, func(s *events.StopRequested) (events.Kind, any) {
 		return events.KindFailRequested, (*events.FailRequested)(s)
 	})
 }
 
-func (v *API) end(ctx context.Context, body []byte, as func(*events.StopRequested) (events.Kind, any)) (any, error) {
+func (v *API) end(ctx context.Context, name string, body []byte, as func(*events.StopRequested) (events.Kind, any)) (any, error) {
 	var r verb.Ending
 	if err := decode(body, &r); err != nil {
+		return nil, err
+	}
+	if err := v.mayEnd(ctx, name, r.ID); err != nil {
 		return nil, err
 	}
 	kind, data := as(&r.StopRequested)

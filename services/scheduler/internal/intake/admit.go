@@ -152,6 +152,9 @@ func (a *Admitter) admit(ctx context.Context, body []byte, origin Origin) (Admis
 	if len(faults) > 0 {
 		return Admission{JobID: r.ID}, faults
 	}
+	if err := named(ctx, &r); err != nil {
+		return Admission{JobID: r.ID}, err
+	}
 	digest, err := digestOf(&r)
 	if err != nil {
 		return Admission{JobID: r.ID}, events.Faults{{Code: events.CodeMalformed, Message: "the request cannot be written again", Cause: err.Error()}}

@@ -96,7 +96,10 @@ func (c *Consumer) read(ctx context.Context, out chan<- []bus.Delivery) error {
 // the consumer.
 func (c *Consumer) take(ctx context.Context, d *bus.Delivery) (stated uint64) {
 	m := d.Message()
-	admission, err := c.Admitter.Admit(ctx, m.Body, OriginOf(m, c.Stream, d.Seq()))
+	admission, err := Admission{}, error(nil)
+	if ctx, err = withSender(ctx, d); err == nil {
+		admission, err = c.Admitter.Admit(ctx, m.Body, OriginOf(m, c.Stream, d.Seq()))
+	}
 	var faults events.Faults
 	switch {
 	case errors.As(err, &faults):

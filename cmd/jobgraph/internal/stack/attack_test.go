@@ -1,0 +1,232 @@
+package stack_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// deciding is the card of a person who is asked.
+func deciding(t *testing.T) string {
+	t.Helper()
+	card := filepath.Join(t.TempDir(), "decider.md")
+	if err := os.WriteFile(card, []byte("---\nname: Decider\nkind: human\ndescription: Decides.\n---\nDecide.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return card
+}
+
+// attack is something that only someone else may do.
+type attack struct {
+	name string
+	// on makes what is attacked; nil attacks no job.
+	on func(*siege) victim
+	// strike does it.
+	strike func(*hand, victim)
+	// worked reports whether it has taken effect; by is who has tried it.
+	worked func(s *siege, v victim, by []*hand) bool
+	// but are attackers who may do it, which docs/security.md says.
+	but []string
+}
+
+func received(what string) func(*siege, victim, []*hand) bool {
+	return func(_ *siege, v victim, by []*hand) bool {
+		return slices.ContainsFunc(by, func(h *hand) bool { return h.received(strings.ReplaceAll(what, "{job}", v.job)) })
+	}
+}
+
+func ended(s *siege, v victim, _ []*hand) bool { return s.status(v).Terminal() }
+
+func answered(s *siege, v victim, _ []*hand) bool { return !s.asks(v) }
+
+// stored reports whether the last message on a subject is the forged one.
+func stored(stream, subject string) func(*siege, victim, []*hand) bool {
+	return func(s *siege, v victim, _ []*hand) bool {
+		return strings.Contains(s.last(stream, strings.ReplaceAll(subject, "{job}", v.job)), "forged")
+	}
+}
+
+const payload = "a payload that is too large for an event: "
+
+// attacks are what a stranger on the bus might try.
+func attacks() []attack {
+	facts := []attack{
+		{"a report", (*siege).queued, func(h *hand, v victim) {
+			h.forge(events.Event{Kind: events.KindSubJobReported, Job: v.job, SubJob: v.subjob, Run: 1, Data: &events.SubJobReported{Outcome: events.Success, Output: []byte(`"forged"`)}})
+		}, ended, []string{"mallory"}},
+		{"an end", (*siege).queued, func(h *hand, v victim) {
+			h.forge(events.Event{Kind: events.KindJobFinished, Job: v.job, Data: &events.JobEnded{JobMoved: events.JobMoved{Status: events.Finished}, Result: []byte(`"forged"`)}})
+		}, func(s *siege, v victim, _ []*hand) bool {
+			e, err := s.admin.Bus().Log().LastOf(s.Context(), v.job, events.KindJobFinished)
+			return err == nil && e.Seq > 0
+		}, nil},
+		{"an answer", (*siege).asking, func(h *hand, v victim) {
+			h.forge(events.Event{Kind: events.KindInputClosed, Job: v.job, Key: v.request, Data: &events.InputClosed{Action: events.Answered, Answer: []byte(`"forged"`), By: "boss"}})
+		}, answered, nil},
+		{"a stop", (*siege).queued, func(h *hand, v victim) {
+			h.forge(events.Event{Kind: events.KindStopRequested, Job: v.job, Data: &events.StopRequested{By: "boss"}})
+		}, ended, nil},
+		{"a plan", (*siege).queued, func(h *hand, v victim) {
+			h.forge(events.Event{Kind: events.KindPlanEdited, Job: v.job, Data: &events.PlanEdited{PlanVersion: 1, Plan: &events.Plan{SubJobs: []events.SubJob{{ID: "b", Goal: "forged", Expert: "shout-expert", Pool: "default"}}}}})
+		}, func(s *siege, v victim, _ []*hand) bool {
+			log, err := s.admin.Logs().Fold(s.Context(), v.job, 0)
+			return err == nil && log.Node("b") != nil
+		}, nil},
+		{"an event that no scheduler understands", (*siege).queued, func(h *hand, v victim) {
+			h.say(h.admin.Names().Control(v.job), `{}`, events.HeaderSpec, "1.0", events.HeaderID, "x", events.HeaderType, "io.jobgraph.doom.requested.v9")
+		}, func(s *siege, v victim, _ []*hand) bool {
+			j, err := s.admin.Get(s.Context(), v.job)
+			return err == nil && j.Quarantined != nil
+		}, nil},
+	}
+	return slices.Concat(facts, verbs(), kept(), broker())
+}
+
+// verbs are attacks by asking.
+func verbs() []attack {
+	return []attack{
+		{"the answer of another user", (*siege).asking, func(h *hand, v victim) {
+			if err := h.bus.Answer(h.Context(), v.job, v.request, "yes", "boss"); err == nil && h.layout != nil {
+				h.Errorf("%s has answered", h.name)
+			}
+		}, answered, nil},
+		{"the answer of another user, asked for by hand", (*siege).asking, func(h *hand, v victim) {
+			h.say("jobs.api.answer", `{"id":"`+v.job+`","request":"`+v.request+`","answer":"yes","BY":"boss"}`)
+		}, answered, nil},
+		{"a message of another user", (*siege).asking, func(h *hand, v victim) {
+			h.say("jobs.request", `{"goal":"yes","user":"boss","session":"`+v.session+`"}`)
+			h.say("jobs.api.submit", `{"goal":"yes","user_id":"boss","session":"`+v.session+`"}`)
+		}, answered, nil},
+		{"the stop of another's job", (*siege).queued, func(h *hand, v victim) {
+			_ = h.bus.Stop(h.Context(), v.job, events.StopRequested{By: "boss"}) // What became of it is looked at.
+		}, ended, nil},
+		{"a stop asked for by hand", (*siege).queued, func(h *hand, v victim) { h.say("jobs.api.stop", v.job) }, ended, nil},
+		{"a cancellation", (*siege).queued, func(h *hand, v victim) { h.say(h.admin.Names().Cancel(v.job, ""), `{}`) }, func(s *siege, v victim, _ []*hand) bool {
+			return s.cancelled(v.job)
+		}, nil},
+	}
+}
+
+// kept are attacks on what is kept.
+func kept() []attack {
+	name := func(v victim) string {
+		return base64.URLEncoding.EncodeToString([]byte(v.job + "/" + v.request))
+	}
+	return []attack{
+		{"a card", nil, func(h *hand, _ victim) {
+			card := `{"id":"shout-expert","name":"Shout Expert","description":"forged","pool":"m"}`
+			h.say("$KV.JOBS_EXPERTS.shout-expert", card)
+			for _, pool := range []string{"m", "default"} {
+				request, _ := json.Marshal(map[string]any{"op": "put", "value": []byte(card)}) // It is one.
+				h.say("jobs.card."+pool+".shout-expert", string(request))
+			}
+		}, stored("KV_JOBS_EXPERTS", "$KV.JOBS_EXPERTS.shout-expert"), nil},
+		{"a journal", (*siege).queued, func(h *hand, v victim) {
+			h.say(h.admin.Names().JournalOf(v.job, v.subjob), `{"type":"closed","run":1,"reason":"forged"}`)
+		}, stored("JOBS_JOURNAL", "jobs.journal.{job}.a"), []string{"mallory"}},
+		{"a saved state", (*siege).queued, func(h *hand, v victim) { h.say("$KV.JOBS_STATE."+v.job, `{"status":"FINISHED","result":"forged"}`) }, stored("KV_JOBS_STATE", "$KV.JOBS_STATE.{job}"), nil},
+		{"the deletion of a state", (*siege).queued, func(h *hand, v victim) { h.say("$KV.JOBS_STATE."+v.job, "forged", "KV-Operation", "DEL") }, stored("KV_JOBS_STATE", "$KV.JOBS_STATE.{job}"), nil},
+		{"a payload", (*siege).payload, func(h *hand, v victim) {
+			h.say("$JS.API.STREAM.PURGE.OBJ_JOBS_BLOBS", `{"filter":"$O.JOBS_BLOBS.M.`+name(v)+`"}`)
+			h.say("$O.JOBS_BLOBS.M."+name(v), `{"name":"`+v.job+"/"+v.request+`","bucket":"JOBS_BLOBS","nuid":"forged","size":6,"chunks":1}`)
+			h.say("$O.JOBS_BLOBS.M."+name(v), "", "Nats-Rollup", "sub")
+		}, func(s *siege, v victim, _ []*hand) bool {
+			data, err := s.admin.Bus().Blobs().Get(s.Context(), v.job, v.request)
+			return err != nil || !strings.HasPrefix(string(data), payload)
+		}, nil},
+		{"a flood", nil, flood, func(s *siege, _ victim, _ []*hand) bool {
+			n := s.admin.Names()
+			return s.last(n.Log, n.JobEvents("flood"))+s.last(n.Work, n.PoolWork("flood"))+s.last(n.Timers, n.JobTimers("flood"))+s.last("JOBS_CONVERSATIONS", "jobs.conversation.flood") != ""
+		}, nil},
+	}
+}
+
+// flood is many messages on the subjects of streams.
+func flood(h *hand, _ victim) {
+	n := h.admin.Names()
+	for i := range 500 {
+		h.say(n.Event("flood", events.KindTimerFired, strconv.Itoa(i)), "{}")
+		h.say(n.WorkFor("flood", "x", "flood", "a", i+1), "{}")
+		h.say(n.Timer("flood", strconv.Itoa(i)), "{}")
+		h.say("jobs.conversation.flood", "{}")
+	}
+}
+
+// broker are attacks by the protocol of the server.
+func broker() []attack {
+	const api = "$JS.API."
+	return []attack{
+		{"the work of a pool", (*siege).queued, func(h *hand, v victim) {
+			h.say(api+"CONSUMER.MSG.NEXT.JOBS_WORK.pool-"+v.pool, `{"batch":10,"no_wait":true}`)
+		}, received(".{job}.a."), nil},
+		{"work for a pool", nil, func(h *hand, _ victim) { h.say("jobs.work.default.shout-expert.forged.a.1", "{}") }, received(`"stream":"JOBS_WORK"`), nil},
+		{"the log of a job, from elsewhere", (*siege).queued, func(h *hand, v victim) {
+			h.say(api+"DIRECT.GET.JOBS", `{"last_by_subj":"`+h.admin.Names().Event(v.job, events.KindJobRequested)+`"}`)
+		}, received("\"goal\":\"wait\""), []string{"eve", "viewer", "mallory"}},
+		{"a consumer that delivers into the log", nil, func(h *hand, _ victim) {
+			h.say(api+"CONSUMER.CREATE.JOBS_JOURNAL.forged", `{"stream_name":"JOBS_JOURNAL","config":{"name":"forged","durable_name":"forged","deliver_subject":"jobs.event.1.forged.job.finished","ack_policy":"none"}}`)
+		}, received(`"name":"forged"`), nil},
+		{"a purge", (*siege).queued, func(h *hand, v victim) {
+			h.say(api+"STREAM.PURGE.JOBS", `{"filter":"`+h.admin.Names().JobEvents(v.job)+`"}`)
+		}, func(s *siege, v victim, _ []*hand) bool {
+			return s.last("JOBS", s.admin.Names().JobEvents(v.job)) == ""
+		}, nil},
+		{"a change of a stream", nil, func(h *hand, _ victim) {
+			h.say(api+"STREAM.UPDATE.JOBS_DLQ", `{"name":"JOBS_DLQ","subjects":["jobs.dlq.>"],"retention":"limits","storage":"file","num_replicas":1,"max_msgs":7,"allow_direct":true,"max_consumers":-1}`)
+		}, received(`"max_msgs":7,`), nil},
+		{"the end of a stream", nil, func(h *hand, _ victim) { h.say(api+"STREAM.DELETE.JOBS_LIVE", "") }, func(s *siege, _ victim, _ []*hand) bool {
+			_, err := s.admin.Bus().Streams().Info(s.Context(), "JOBS_LIVE")
+			return err != nil
+		}, nil},
+	}
+}
+
+// payload is a payload of a job of the boss, under the digest request.
+func (s *siege) payload() victim {
+	v := s.queued()
+	ref, err := s.admin.Bus().Blobs().Put(s.Context(), v.job, []byte(payload+strings.Repeat("x", 100)))
+	if err != nil {
+		s.Fatal(err)
+	}
+	v.request = ref.Digest
+	return v
+}
+
+// TestAStrangerChangesNothingWithRoles tries each attack without roles, where it takes effect, which shows that it is one; and with
+// roles, where it takes none, whoever tries it.
+func TestAStrangerChangesNothingWithRoles(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		make func(*testing.T) *siege
+	}{{"without roles", village}, {"with roles", castle}} {
+		t.Run(c.name, func(t *testing.T) {
+			s := c.make(t)
+			s.hear()
+			for _, a := range attacks() {
+				var v victim
+				if a.on != nil {
+					v = a.on(s)
+				}
+				by := s.attackers(a.but)
+				for _, h := range by {
+					a.strike(h, v)
+					if err := h.nc.Flush(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if s.layout == nil {
+					s.until(a.name+" takes effect", func() bool { return a.worked(s, v, by) })
+				} else if s.passed(); a.worked(s, v, by) {
+					t.Errorf("%s has taken effect", a.name)
+				}
+			}
+		})
+	}
+}

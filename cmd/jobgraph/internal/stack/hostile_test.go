@@ -1,0 +1,319 @@
+package stack_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/embed"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/secure"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/stack"
+	"github.com/jobgraph/jobgraph/pkg/access"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/verb"
+)
+
+// bound is how long an effect may take.
+const bound = 20 * time.Second
+
+// siege is a stack, with accounts or without, that is attacked.
+type siege struct {
+	testing.TB
+	layout *secure.Layout // nil for a stack that lets everyone in.
+	stack  *stack.Stack
+	admin  *client.Client
+	boss   *client.Client // A person whose jobs and answers are attacked.
+	ends   sync.Map       // The jobs that were cancelled.
+	pools  int            // The number of pools without a runner.
+}
+
+// hand is an attacker.
+type hand struct {
+	*siege
+	name string
+	nc   *nats.Conn
+	bus  *client.Client
+	loot *nats.Subscription // Answers to what was asked.
+}
+
+// village is a stack that lets everyone in.
+func village(t *testing.T) *siege {
+	t.Helper()
+	k, err := stack.Start(t.Context(), stack.Settings{
+		Host: host.Settings{HTTPAddr: host.AddrOff, DrainTimeout: 10 * time.Second}, Env: func(string) (string, bool) { return "", false }, Model: stack.FakeModel,
+		Embed: embed.Settings{Store: t.TempDir(), Listen: "127.0.0.1:0"}, Experts: []string{shouting(t), deciding(t)}, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := k.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return (&siege{TB: t, stack: k}).open()
+}
+
+// castle is a stack with accounts.
+func castle(t *testing.T) *siege {
+	t.Helper()
+	rights := func(name string, list ...verb.Role) access.Identity {
+		return access.Identity{Name: name, Role: access.Client, User: name, Rights: list}
+	}
+	l, k := fortress(t, secure.Change{
+		Tenants: []string{secure.DefaultTenant, "other"},
+		Add: []access.Identity{
+			rights("boss", verb.Submitter, verb.Approver), rights("eve", verb.Submitter), rights("olga", verb.Operator),
+			{Name: "mallory", Role: access.Runner, Pools: []string{"m"}},
+		},
+	}, shouting(t), deciding(t))
+	return (&siege{TB: t, stack: k, layout: l}).open()
+}
+
+// open connects those who are attacked.
+func (s *siege) open() *siege {
+	s.admin, s.boss = s.enter("admin"), s.enter("boss")
+	return s
+}
+
+// options are those of a connection with a key of its own, or without any.
+func (s *siege) options(name string) bus.Options {
+	o := bus.Options{URL: s.stack.Server().URL(), Name: name}
+	if s.layout == nil {
+		return o
+	}
+	tenant, who, other := strings.Cut(name, "/")
+	if !other {
+		tenant, who = secure.DefaultTenant, name
+	}
+	o.NKey, o.CA, o.InboxPrefix, o.Signers = s.layout.Seed(tenant, who), s.layout.CA(), "_INBOX_"+who, s.layout.Signers(tenant)
+	return o
+}
+
+func (s *siege) enter(name string) *client.Client {
+	s.Helper()
+	c, err := client.Connect(s.Context(), s.options(name))
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(c.Close)
+	return c
+}
+
+// attackers are those who may not do what is attacked.
+func (s *siege) attackers(but []string) []*hand {
+	names := []string{"eve"}
+	if s.layout != nil {
+		names = []string{"eve", "viewer", "mallory", "other/client", "other/admin"}
+	}
+	var list []*hand
+	for _, name := range names {
+		if s.layout == nil || !slices.Contains(but, name) {
+			list = append(list, s.attacker(name))
+		}
+	}
+	return list
+}
+
+func (s *siege) attacker(name string) *hand {
+	s.Helper()
+	o := s.options(name)
+	settings := []nats.Option{nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})}
+	if o.NKey != "" {
+		key, err := nats.NkeyOptionFromSeed(o.NKey)
+		if err != nil {
+			s.Fatal(err)
+		}
+		settings = append(settings, key, nats.RootCAs(o.CA), nats.CustomInboxPrefix(o.InboxPrefix))
+	}
+	nc, err := nats.Connect(o.URL, settings...)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(nc.Close)
+	h := &hand{siege: s, name: name, nc: nc, bus: s.enter(name)}
+	if h.loot, err = nc.SubscribeSync(nc.NewInbox()); err != nil {
+		s.Fatal(err)
+	}
+	return h
+}
+
+// say publishes a message, with pairs of a header and its value.
+func (h *hand) say(subject, body string, header ...string) {
+	h.Helper()
+	m := &nats.Msg{Subject: subject, Reply: h.loot.Subject, Data: []byte(body), Header: nats.Header{}}
+	for i := 0; i+1 < len(header); i += 2 {
+		m.Header[header[i]] = []string{header[i+1]}
+	}
+	if err := h.nc.PublishMsg(m); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// forge publishes a fact as our programs write it.
+func (h *hand) forge(e events.Event) {
+	h.Helper()
+	e.ID, e.Source = "forged", "jobgraph/scheduler"
+	m, err := events.Encode(h.bus.Names(), e)
+	if err != nil {
+		h.Fatal(err)
+	}
+	pairs := []string{}
+	for name, values := range m.Header { // any order: they are headers.
+		pairs = append(pairs, name, values[0])
+	}
+	h.say(m.Subject, string(m.Body), pairs...)
+}
+
+// received reports whether an answer has come that is no error.
+func (h *hand) received(what string) bool {
+	for {
+		m, err := h.loot.NextMsg(time.Millisecond)
+		if err != nil {
+			return false
+		}
+		if strings.Contains(m.Subject+string(m.Data), what) {
+			return true
+		}
+	}
+}
+
+// victim is a job of the boss.
+type victim struct{ job, subjob, request, session, pool string }
+
+// begin submits a job of the boss and waits for an event of it.
+func (s *siege) begin(r events.Request, kind events.Kind) (v victim, e events.Event) {
+	s.Helper()
+	r.User = "boss"
+	job, err := s.boss.Submit(s.Context(), r)
+	if err != nil {
+		s.Fatal(err)
+	}
+	of, err := s.admin.Bus().Log().FollowJob(s.Context(), job, 0)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer of.Stop()
+	ctx, cancel := context.WithTimeout(s.Context(), bound)
+	defer cancel()
+	for {
+		list, err := of.Next(ctx)
+		if err != nil {
+			s.Fatalf("job %s has no %s: %v", job, kind, err)
+		}
+		for _, e := range list {
+			if e.Kind == kind {
+				return victim{job: job, subjob: e.SubJob}, e
+			}
+		}
+	}
+}
+
+// queued is a job whose work waits for a runner that never comes, in a pool of its own.
+func (s *siege) queued() victim {
+	s.pools++
+	pool := fmt.Sprintf("void%d", s.pools)
+	card := fmt.Sprintf(`{"id":%q,"name":%q,"description":"Waits for ever.","pool":%q}`, pool, pool, pool)
+	_, err := s.admin.Bus().Experts().Put(s.Context(), pool, []byte(card), 0)
+	if err == nil {
+		err = s.admin.Bus().Queues().EnsurePool(s.Context(), pool)
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	v, _ := s.begin(events.Request{Goal: "wait", Plan: json.RawMessage(`{"subjobs":[{"id":"a","goal":"wait","expert":"` + pool + `"}]}`)}, events.KindGraphCreated)
+	v.subjob, v.pool = "a", pool
+	s.until("work of "+v.job, func() bool {
+		m, err := s.admin.Bus().Streams().LastOn(s.Context(), s.admin.Names().Work, "jobs.work.*.*."+v.job+".>")
+		return err == nil && m.Seq > 0
+	})
+	return v
+}
+
+// asking is a job that waits for an answer of the boss, in a session.
+func (s *siege) asking() victim {
+	session := "s-" + rand.Text()
+	v, e := s.begin(events.Request{Goal: "decide", Expert: "Decider", Session: session}, events.KindInputRequested)
+	v.session, v.request = session, e.Data.(*events.InputRequested).Request
+	return v
+}
+
+// until waits for what has to come.
+func (s *siege) until(what string, is func() bool) {
+	s.Helper()
+	late := time.After(bound)
+	for look := time.NewTicker(10 * time.Millisecond); !is(); {
+		select {
+		case <-look.C:
+		case <-late:
+			s.Fatal("it did not come: " + what)
+		}
+	}
+}
+
+// passed has a job run to its end: what was in the log before was handled then.
+func (s *siege) passed() {
+	s.Helper()
+	job, err := s.boss.Submit(s.Context(), events.Request{Goal: "hello", Expert: "Shout Expert", User: "boss"})
+	if err == nil {
+		_, err = s.boss.Wait(s.Context(), job)
+	}
+	if err != nil {
+		s.Fatal("the stack does not work any more:", err)
+	}
+}
+
+// status is where a job stands, as everyone reads it.
+func (s *siege) status(v victim) events.Status {
+	j, err := s.admin.Get(s.Context(), v.job)
+	if err != nil {
+		return ""
+	}
+	return j.Status
+}
+
+// asks reports whether a question is open.
+func (s *siege) asks(v victim) bool {
+	log, err := s.admin.Logs().Fold(s.Context(), v.job, 0)
+	return err == nil && slices.ContainsFunc(log.Job.View().Inputs, func(in *graph.InputState) bool { return in.Request == v.request })
+}
+
+// last is the last message of a stream on a subject.
+func (s *siege) last(stream, subject string) string {
+	m, err := s.admin.Bus().Streams().LastOn(s.Context(), stream, subject)
+	if err != nil {
+		return ""
+	}
+	return string(m.Body)
+}
+
+// hear notes which jobs are cancelled, as runners hear it.
+func (s *siege) hear() {
+	s.Helper()
+	stop, err := s.admin.Bus().OnCancel(func(job, _ string, _ int, _ string) { s.ends.Store(job, true) })
+	if err == nil {
+		err = s.admin.Bus().Flush(s.Context())
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(stop)
+}
+
+func (s *siege) cancelled(job string) bool {
+	_, heard := s.ends.Load(job)
+	return heard
+}

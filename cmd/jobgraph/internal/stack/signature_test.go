@@ -1,0 +1,125 @@
+package stack_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// An event that someone with every permission writes by hand has no signature: it changes nothing, is set aside with the reason, and
+// takes no place from the true one.
+func TestOnlySignedAnswersAndStopsCount(t *testing.T) {
+	s := castle(t)
+	v, admin := s.asking(), s.attacker("admin")
+	admin.forge(events.Event{Kind: events.KindInputClosed, Job: v.job, Key: v.request, Data: &events.InputClosed{Action: events.Answered, Answer: []byte(`"forged"`), By: "boss"}})
+	admin.forge(events.Event{Kind: events.KindStopRequested, Job: v.job, Data: &events.StopRequested{By: "boss"}})
+	s.passed()
+	if !s.asks(v) || s.status(v).Terminal() {
+		t.Errorf("job is %s, asks: %t", s.status(v), s.asks(v))
+	}
+	dead, err := s.admin.DeadLetters().List(t.Context())
+	if err != nil || len(dead) != 2 {
+		t.Fatalf("%+v, %v", dead, err)
+	}
+	for _, d := range dead {
+		if d.Kind != bus.DeadFact || d.Fault.Code != events.CodeNotPermitted || !strings.Contains(d.Fault.Message, "no signature") {
+			t.Errorf("%+v", d)
+		}
+		if _, err := s.admin.DeadLetters().Retry(t.Context(), d); !errors.Is(err, client.ErrConflict) {
+			t.Errorf("retry: %v", err)
+		}
+	}
+	if err := s.boss.Answer(t.Context(), v.job, v.request, "go ahead", ""); err != nil {
+		t.Fatal(err)
+	}
+	end, err := s.boss.Wait(t.Context(), v.job)
+	if err != nil || end.Status != events.Finished || !strings.Contains(string(end.Result), "go ahead") {
+		t.Errorf("%+v, %v", end, err)
+	}
+	closed, err := s.admin.Bus().Streams().LastOn(t.Context(), "JOBS", s.admin.Names().Event(v.job, events.KindInputClosed, v.request))
+	if err != nil || !strings.Contains(string(closed.Body), `"by":"boss"`) {
+		t.Errorf("the answer is %s, %v", closed.Body, err)
+	}
+}
+
+// A submitter stops their own jobs, and an operator those of others.
+func TestASubmitterStopsTheirOwnJobs(t *testing.T) {
+	s := castle(t)
+	v := s.queued()
+	if err := s.enter("eve").Stop(t.Context(), v.job, events.StopRequested{}); err == nil || s.status(v).Terminal() {
+		t.Errorf("eve stops the job of the boss: %v", err)
+	}
+	if err := s.boss.Stop(t.Context(), v.job, events.StopRequested{}); err != nil {
+		t.Errorf("the boss stops his own job: %v", err)
+	}
+	v = s.queued()
+	if err := s.enter("olga").Stop(t.Context(), v.job, events.StopRequested{By: "boss"}); err == nil {
+		t.Error("an operator stops in the name of another")
+	}
+	if err := s.enter("olga").Stop(t.Context(), v.job, events.StopRequested{}); err != nil {
+		t.Errorf("an operator stops the job of another: %v", err)
+	}
+	if j, err := s.admin.Get(t.Context(), v.job); err != nil || !strings.Contains(j.Error.Message, "by olga") {
+		t.Errorf("%+v, %v", j, err)
+	}
+}
+
+// Whoever may not approve answers questions, and none that permits an action.
+func TestAnApprovalTakesAnApprover(t *testing.T) {
+	s := castle(t)
+	for _, kind := range []events.InputKind{events.InputClarification, events.InputApproval} {
+		v := s.queued()
+		v.request = "q"
+		s.attacker("admin").forge(events.Event{Kind: events.KindInputRequested, Job: v.job, SubJob: v.subjob, Run: 1, Data: &events.InputRequested{Request: v.request, Kind: kind}})
+		s.until("the question", func() bool { return s.asks(v) })
+		err := s.enter("eve").Answer(t.Context(), v.job, v.request, "yes", "")
+		if kind == events.InputClarification && err != nil {
+			t.Errorf("a submitter answers a question: %v", err)
+		}
+		if kind == events.InputApproval && (err == nil || !s.asks(v)) {
+			t.Errorf("a submitter approves: %v", err)
+		}
+		if err := s.boss.Answer(t.Context(), v.job, v.request, "yes", ""); kind == events.InputApproval && err != nil {
+			t.Errorf("an approver approves: %v", err)
+		}
+	}
+}
+
+// A job goes to a file and back with its answers: whoever imports it signs for what the file says.
+func TestAnImportKeepsAnswers(t *testing.T) {
+	s := castle(t)
+	v := s.asking()
+	if err := s.boss.Answer(t.Context(), v.job, v.request, "go ahead", ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.boss.Wait(t.Context(), v.job); err != nil {
+		t.Fatal(err)
+	}
+	before, err := s.admin.Logs().Fold(t.Context(), v.job, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := s.admin.Archive().Export(t.Context(), v.job, time.Now())
+	if err == nil {
+		err = s.admin.Delete(t.Context(), v.job)
+	}
+	if err == nil {
+		err = s.admin.Archive().Import(t.Context(), file)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := s.admin.Logs().Fold(t.Context(), v.job, 0)
+	if err != nil || after.Job.Status != before.Job.Status || after.Job.Status != events.Finished {
+		t.Errorf("the job is %s after the import, was %s: %v", after.Job.Status, before.Job.Status, err)
+	}
+	s.passed()
+	if dead, err := s.admin.DeadLetters().List(t.Context()); err != nil || len(dead) != 0 {
+		t.Errorf("set aside: %+v, %v", dead, err)
+	}
+}

@@ -1,0 +1,56 @@
+package access
+
+import (
+	"slices"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/seal"
+	"github.com/jobgraph/jobgraph/pkg/verb"
+)
+
+// planned are the facts by which plan operations change a job.
+var planned = []events.Kind{events.KindPlanEdited, events.KindRetryRequested, events.KindRerunRequested, events.KindFailRequested}
+
+// signer is what the key of an identity may sign; ok is false if that is nothing.
+func (i *Identity) signer() (s seal.Signer, ok bool) {
+	s = seal.Signer{Name: i.Name, Key: i.Key}
+	switch i.Role {
+	case Admin, Scheduler:
+		s.Users, s.Rights, s.Facts = []string{seal.Any}, []string{string(verb.Admin)}, []events.Kind{seal.Any}
+	case Gateway:
+		s.Users, s.Rights = []string{seal.Any}, []string{string(verb.Admin)}
+	case Planner:
+		s.Facts = planned
+	case Client:
+		if i.User != "" {
+			s.Users = []string{i.User}
+		}
+		for _, right := range i.rights() {
+			s.Rights = append(s.Rights, string(right))
+		}
+	default:
+		return s, false
+	}
+	return s, true
+}
+
+// Signers are the keys of a tenant whose signatures count, and those that did.
+func (t *Tenant) Signers() seal.Signers {
+	list := seal.Signers{Since: t.Since}
+	for at := range t.Identities {
+		if s, ok := t.Identities[at].signer(); ok {
+			list.Signers = append(list.Signers, s)
+		}
+	}
+	list.Signers = append(list.Signers, t.Retired...)
+	return list
+}
+
+// Retire notes that the key of an identity signs nothing from a moment on.
+func (t *Tenant) Retire(i *Identity, from time.Time) {
+	if s, ok := i.signer(); ok && i.Key != "" && !slices.ContainsFunc(t.Retired, func(have seal.Signer) bool { return have.Key == i.Key }) {
+		s.Until = &from
+		t.Retired = append(t.Retired, s)
+	}
+}

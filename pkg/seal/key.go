@@ -1,0 +1,114 @@
+package seal
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nkeys"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Header is the header of a message that holds its seal.
+const Header = "Jobgraph-Seal"
+
+// Slack is how far the moment of a seal may be from the moment at which its message is stored or arrives. Twice that is the time
+// within which a stream recognises a repeated message.
+const Slack = time.Minute
+
+// form is the first word of a seal: the version of what is signed.
+const form = "v1"
+
+// ErrNone means that a message has no seal.
+var ErrNone = errors.New("no signature")
+
+// Key signs.
+type Key struct {
+	pair   nkeys.KeyPair
+	public string
+}
+
+// Read reads a seed, or the file of credentials that contains one.
+func Read(secret []byte) (*Key, error) {
+	pair, err := nkeys.ParseDecoratedNKey(secret)
+	if err != nil {
+		return nil, fmt.Errorf("read nkey seed: %w", err)
+	}
+	public, err := pair.PublicKey()
+	if err != nil {
+		return nil, fmt.Errorf("read nkey seed: %w", err)
+	}
+	return &Key{pair, public}, nil
+}
+
+// Public is the public key.
+func (k *Key) Public() string { return k.public }
+
+// Seal signs a message as it is at a moment.
+func (k *Key) Seal(m *events.Message, at time.Time) error {
+	moment := strconv.FormatInt(at.UnixMilli(), 10)
+	signature, err := k.pair.Sign(statement(m, moment))
+	if err != nil {
+		return fmt.Errorf("sign %s: %w", m.Subject, err)
+	}
+	if m.Header == nil {
+		m.Header = map[string][]string{}
+	}
+	m.Header[Header] = []string{strings.Join([]string{form, k.public, moment, base64.RawURLEncoding.EncodeToString(signature)}, " ")}
+	return nil
+}
+
+// statement is what is signed.
+func statement(m *events.Message, moment string) []byte {
+	sum := sha256.Sum256(m.Body)
+	return []byte(strings.Join([]string{"jobgraph seal " + form, m.Subject, m.Get(events.HeaderID), m.Get(events.HeaderType), moment, hex.EncodeToString(sum[:])}, "\n"))
+}
+
+// opened is a seal that fits its message.
+type opened struct {
+	key string
+	at  time.Time
+}
+
+// open checks that a message is as it was when it was sealed.
+func open(m *events.Message) (o opened, err error) {
+	text := m.Get(Header)
+	if text == "" {
+		return o, fmt.Errorf("%w: %w", ErrNone, unsealed(m, "it has no signature", "connect with a key: NATS_NKEY or a file of credentials"))
+	}
+	parts := strings.Split(text, " ")
+	if len(parts) != 4 || parts[0] != form {
+		return o, unsealed(m, "its signature has an unknown form", "use a client of this release")
+	}
+	signature, err := base64.RawURLEncoding.DecodeString(parts[3])
+	if err != nil {
+		return o, unsealed(m, "its signature cannot be read", "")
+	}
+	moment, err := strconv.ParseInt(parts[2], 10, 64)
+	if err != nil {
+		return o, unsealed(m, "its signature has no moment", "")
+	}
+	public, err := nkeys.FromPublicKey(parts[1])
+	if err != nil || public.Verify(statement(m, parts[2]), signature) != nil {
+		return o, unsealed(m, "its signature does not fit it", "")
+	}
+	return opened{parts[1], time.UnixMilli(moment)}, nil
+}
+
+// unsealed is the fault of a message that does not count.
+func unsealed(m *events.Message, why, hint string) *events.Fault {
+	what := m.Get(events.HeaderType)
+	if kind, ok := events.KindOf(what); ok {
+		what = string(kind)
+	}
+	if what == "" {
+		what = m.Subject
+	}
+	return &events.Fault{Code: events.CodeNotPermitted, Field: "signature", Message: fmt.Sprintf("%.80s does not count: %s", what, why), Hint: hint}
+}

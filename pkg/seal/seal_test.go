@@ -1,0 +1,158 @@
+package seal_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nkeys"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/seal"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func key(t *testing.T) *seal.Key {
+	t.Helper()
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed, err := pair.Seed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := seal.Read(seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// sealed is an answer as it is signed at noon.
+func sealed(t *testing.T, k *seal.Key) *events.Message {
+	t.Helper()
+	m, err := events.Encode(events.NewNames(""), events.Event{
+		Kind: events.KindInputClosed, ID: "i", Job: "j", Key: "q", Source: "s", Data: &events.InputClosed{Action: events.Answered, Answer: []byte(`"yes"`), By: "anna"},
+	})
+	if err == nil {
+		err = k.Seal(&m, noon)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &m
+}
+
+func reason(f *events.Fault) string {
+	if f == nil {
+		return ""
+	}
+	return f.Message
+}
+
+// Whatever differs from what was signed, the seal does not fit.
+func TestASealFitsOnlyWhatWasSigned(t *testing.T) {
+	anna, other := key(t), key(t)
+	list := &seal.Signers{Signers: []seal.Signer{{Name: "anna", Key: anna.Public(), Facts: []events.Kind{seal.Any}}, {Name: "other", Key: other.Public(), Facts: []events.Kind{seal.Any}}}}
+	foreign := strings.Fields(sealed(t, other).Get(seal.Header))
+	for what, c := range map[string]struct {
+		change func(*events.Message)
+		want   string
+	}{
+		"nothing":                  {func(*events.Message) {}, ""},
+		"a header that is no part": {func(m *events.Message) { m.Header[events.HeaderTrace] = []string{"x"} }, ""},
+		"the answer":               {func(m *events.Message) { m.Body = []byte(strings.Replace(string(m.Body), "yes", "no", 1)) }, "does not fit"},
+		"the job":                  {func(m *events.Message) { m.Subject = events.NewNames("").Event("k", events.KindInputClosed, "q") }, "does not fit"},
+		"the request":              {func(m *events.Message) { m.Subject = events.NewNames("").Event("j", events.KindInputClosed, "p") }, "does not fit"},
+		"the tenant":               {func(m *events.Message) { m.Subject = events.NewNames("x").Event("j", events.KindInputClosed, "q") }, "does not fit"},
+		"the id":                   {func(m *events.Message) { m.Header[events.HeaderID] = []string{"k"} }, "does not fit"},
+		"the kind":                 {func(m *events.Message) { m.Header[events.HeaderType] = []string{events.KindStopRequested.Type()} }, "does not fit"},
+		"the key":                  {func(m *events.Message) { replace(m, 1, foreign[1]) }, "does not fit"},
+		"the moment":               {func(m *events.Message) { replace(m, 2, "1") }, "does not fit"},
+		"the signature":            {func(m *events.Message) { replace(m, 3, foreign[3]) }, "does not fit"},
+		"letters":                  {func(m *events.Message) { replace(m, 3, "?") }, "cannot be read"},
+		"the form":                 {func(m *events.Message) { replace(m, 0, "v2") }, "unknown form"},
+		"no seal":                  {func(m *events.Message) { delete(m.Header, seal.Header) }, "no signature"},
+	} {
+		m := sealed(t, anna)
+		c.change(m)
+		got := reason(list.Fact(m, events.KindInputClosed, noon))
+		if c.want == "" != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", what, got, c.want)
+		}
+	}
+}
+
+func replace(m *events.Message, at int, by string) {
+	parts := strings.Fields(m.Get(seal.Header))
+	parts[at] = by
+	m.Header[seal.Header] = []string{strings.Join(parts, " ")}
+}
+
+func TestASignatureCountsForWhatItsKeyMayAndWhile(t *testing.T) {
+	anna, stranger := key(t), key(t)
+	old := noon.Add(time.Second)
+	signer := seal.Signer{Name: "anna", Key: anna.Public(), Facts: []events.Kind{events.KindInputClosed}}
+	retired, others := signer, signer
+	retired.Until, others.Facts = &old, []events.Kind{events.KindPlanEdited}
+	for _, c := range []struct {
+		what string
+		list seal.Signers
+		by   *seal.Key
+		at   time.Time
+		want string
+	}{
+		{"a signer", seal.Signers{Signers: []seal.Signer{signer}}, anna, noon, ""},
+		{"a moment later", seal.Signers{Signers: []seal.Signer{signer}}, anna, noon.Add(seal.Slack), ""},
+		{"much later", seal.Signers{Signers: []seal.Signer{signer}}, anna, noon.Add(seal.Slack + time.Second), "was signed at"},
+		{"much earlier", seal.Signers{Signers: []seal.Signer{signer}}, anna, noon.Add(-seal.Slack - time.Second), "was signed at"},
+		{"no signer", seal.Signers{Signers: []seal.Signer{signer}}, stranger, noon, "no signer"},
+		{"a key before its end", seal.Signers{Signers: []seal.Signer{retired}}, anna, noon, ""},
+		{"a key at its end", seal.Signers{Signers: []seal.Signer{retired}}, anna, old, "withdrawn"},
+		{"another fact", seal.Signers{Signers: []seal.Signer{others}}, anna, noon, "may not sign"},
+		{"a log that is older", seal.Signers{Since: old, Signers: nil}, stranger, noon, ""},
+	} {
+		got := reason(c.list.Fact(sealed(t, c.by), events.KindInputClosed, c.at))
+		if c.want == "" != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.what, got, c.want)
+		}
+	}
+}
+
+func TestAKeyAsksInItsNames(t *testing.T) {
+	for _, c := range []struct {
+		users       []string
+		given, want string
+		refused     bool
+	}{
+		{nil, "", "", false},
+		{nil, "anna", "", true},
+		{[]string{"anna"}, "", "anna", false},
+		{[]string{"anna"}, "anna", "anna", false},
+		{[]string{"anna"}, "boss", "", true},
+		{[]string{seal.Any}, "boss", "boss", false},
+		{[]string{seal.Any}, "", "", false},
+	} {
+		got, err := (&seal.Signer{Users: c.users}).Named(c.given)
+		var fault *events.Fault
+		if got != c.want || (err != nil) != c.refused || err != nil && (!errors.As(err, &fault) || fault.Code != events.CodeNotPermitted) {
+			t.Errorf("%v names %q: %q, %v", c.users, c.given, got, err)
+		}
+	}
+}
+
+func TestAListIsReadStrictly(t *testing.T) {
+	for text, ok := range map[string]bool{
+		`{"since":"2026-03-01T12:00:00Z","signers":[{"name":"a","key":"U","users":["*"],"facts":["*"]}]}`: true,
+		`{"signers":[{"name":"a","key":"U","user":"*"}]}`:                                                 false, `[]`: false, ``: false,
+	} {
+		list, err := seal.Load([]byte(text))
+		if (err == nil) != ok || ok && !slices.Equal(list.Signers[0].Users, []string{seal.Any}) {
+			t.Errorf("%s: %+v, %v", text, list, err)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package seal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// Any stands for every user or every kind of fact.
+const Any = "*"
+
+// Signer is a key, and what it may sign.
+type Signer struct {
+	// Name is the identity that has the key.
+	Name string `json:"name"`
+	// Key is the public nkey.
+	Key string `json:"key"`
+	// Users are the users in whose name it may ask; Any is every user. Without one it may ask only in no name.
+	Users []string `json:"users,omitempty"`
+	// Rights are the roles of package verb that it has in what it asks.
+	Rights []string `json:"rights,omitempty"`
+	// Facts are the kinds of facts that it may write; Any is every kind.
+	Facts []events.Kind `json:"facts,omitempty"`
+	// Until is the moment from which the key signs nothing any more; what it signed before counts.
+	Until *time.Time `json:"until,omitempty"`
+}
+
+// Signers are the keys whose signatures count.
+type Signers struct {
+	// Since is the moment from which facts need a signature: a log is older than its list.
+	Since time.Time `json:"since"`
+	// Signers are the keys.
+	Signers []Signer `json:"signers"`
+}
+
+// Load reads a list. Errors: *events.Fault for one that cannot be used.
+func Load(text []byte) (*Signers, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	s := &Signers{}
+	if err := d.Decode(s); err != nil {
+		return nil, &events.Fault{Code: events.CodeMalformed, Field: "signers", Message: "the list of signers cannot be read", Cause: err.Error(), Hint: "make it with `jobgraph init --secure DIR`"}
+	}
+	return s, nil
+}
+
+// Named gives the user in whose name a request is made that names one, or none. Errors: *events.Fault if the signer may not.
+func (s *Signer) Named(user string) (string, error) {
+	switch {
+	case slices.Contains(s.Users, Any):
+		return user, nil
+	case user == "" && len(s.Users) > 0:
+		return s.Users[0], nil
+	case user == "" || slices.Contains(s.Users, user):
+		return user, nil
+	}
+	return "", &events.Fault{
+		Code: events.CodeNotPermitted, Field: "user", Message: fmt.Sprintf("the key of %s may not ask in the name of %.80q", s.Name, user), Hint: "use the key of that user, or leave the user out",
+	}
+}
+
+// Of finds whose seal a message has that was stored, or arrived, at a moment. Errors: *events.Fault if none counts, and ErrNone with
+// it if there is none.
+func (s *Signers) Of(m *events.Message, at time.Time) (*Signer, error) {
+	o, err := open(m)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(s.Signers, func(have Signer) bool { return have.Key == o.key })
+	switch {
+	case i < 0:
+		return nil, unsealed(m, "no signer has the key "+o.key, "add it with `jobgraph init --secure`, and give the new list to the services")
+	case s.Signers[i].Until != nil && !at.Before(*s.Signers[i].Until):
+		return nil, unsealed(m, "the key of "+s.Signers[i].Name+" was withdrawn", "use the new key")
+	case at.Sub(o.at).Abs() > Slack:
+		return nil, unsealed(m, fmt.Sprintf("it was signed at %s and came at %s", o.at.UTC().Format(time.RFC3339), at.UTC().Format(time.RFC3339)), "set the clock")
+	}
+	return &s.Signers[i], nil
+}
+
+// Demands reports whether an event counts only with a seal: what closes a request for input, and what stands on a control subject.
+func Demands(e *events.Event) bool { return e.Control || e.Kind == events.KindInputClosed }
+
+// Fact says why a fact that was stored at a moment does not count; nil if it does.
+func (s *Signers) Fact(m *events.Message, kind events.Kind, at time.Time) *events.Fault {
+	if at.Before(s.Since) {
+		return nil
+	}
+	who, err := s.Of(m, at)
+	if fault := (*events.Fault)(nil); errors.As(err, &fault) {
+		return fault
+	}
+	if !slices.Contains(who.Facts, kind) && !slices.Contains(who.Facts, Any) {
+		return unsealed(m, who.Name+" may not sign it", "ask by a verb: the scheduler signs what it has checked")
+	}
+	return nil
+}

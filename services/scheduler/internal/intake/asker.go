@@ -1,0 +1,56 @@
+package intake
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/seal"
+)
+
+type askerKey struct{}
+
+// WithAsker returns a context for a request whose sender is known.
+func WithAsker(ctx context.Context, who *seal.Signer) context.Context {
+	return context.WithValue(ctx, askerKey{}, who)
+}
+
+// Asker returns who has signed the request that is handled; nil if no signatures are asked for.
+func Asker(ctx context.Context) *seal.Signer {
+	who, _ := ctx.Value(askerKey{}).(*seal.Signer)
+	return who
+}
+
+// Stranger is who asks without a signature: everyone who may send requests may submit a job, in no name.
+func Stranger() *seal.Signer { return &seal.Signer{Name: "an unsigned request"} }
+
+// named enters the user for whom a request is made. Errors: events.Faults if its sender may not ask in that name.
+func named(ctx context.Context, r *events.Request) error {
+	who := Asker(ctx)
+	if who == nil {
+		return nil
+	}
+	user, err := who.Named(r.User)
+	var fault *events.Fault
+	if errors.As(err, &fault) {
+		return events.Faults{*fault}
+	}
+	r.User = user
+	return err
+}
+
+// withSender returns a context that knows who has sent a queued request. Errors: events.Faults for a signature that does not count.
+func withSender(ctx context.Context, d *bus.Delivery) (context.Context, error) {
+	who, asked, err := d.Signer()
+	var fault *events.Fault
+	switch {
+	case !asked:
+		return ctx, nil
+	case errors.Is(err, seal.ErrNone):
+		who = Stranger()
+	case errors.As(err, &fault):
+		return ctx, events.Faults{*fault}
+	}
+	return WithAsker(ctx, who), nil
+}
