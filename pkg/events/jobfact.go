@@ -7,7 +7,7 @@ import (
 )
 
 // RulesVersion is the version of the decision rules that job.requested gets. A core ignores jobs with a higher one.
-const RulesVersion = 4
+const RulesVersion = 5
 
 // JobRequested admits a job. All defaults are resolved in it, so that a log folds the same after defaults change.
 type JobRequested struct {

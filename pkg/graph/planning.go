@@ -263,11 +263,17 @@ func (pl *planning) advise(d *events.GraphCreated) {
 		f.Message, f.Cause, f.Hint, f.RawRef = cut(f.Message, 500), cut(f.Cause, 500), cut(f.Hint, 500), nil
 		pl.job.Notices = append(pl.job.Notices, f)
 	}
+	if pl.job.Rules.Version < policySince {
+		return
+	}
 	switch d.FailurePolicy {
 	case events.FailFast, events.Continue, events.Replan:
 		pl.job.Rules.FailurePolicy = d.FailurePolicy
 	}
 }
+
+// policySince is the first version of the rules in which the failure policy of a profile counts.
+const policySince = 5
 
 func value(given *int, otherwise int) int {
 	if given != nil {

@@ -646,3 +646,18 @@ func TestAFenceTimerOfAnEarlierRunLiftsNoLaterFence(t *testing.T) {
 	g.succeed("a")
 	g.wantStatus(events.Finished)
 }
+
+// A scheduler of the release before leaves the policy of a profile out of account: in its company jobs have its rules.
+func TestTheFailurePolicyOfAProfileCountsByTheRulesThatKnowIt(t *testing.T) {
+	for version, want := range map[int]events.Status{policySince - 1: events.Stopped, policySince: events.Finished} {
+		g := start(t, func(r *events.Rules) { r.Retries, r.Version = 0, version })
+		plan := &events.Plan{SubJobs: []events.SubJob{sub("a"), sub("b"), sub("c", "b")}}
+		g.tell(events.KindGraphCreated, "~plan", g.take("~plan"), "", &events.GraphCreated{Plan: plan, FailurePolicy: events.Continue})
+		g.outcome("a", events.ExecutionError, "")
+		if want == events.Finished {
+			g.succeed("b", "c")
+		}
+		g.wantNodes(map[string]events.Status{"a": events.Failed, "b": want, "c": want})
+		g.wantStatus(events.Failed)
+	}
+}
