@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,4 +137,23 @@ func recorded(t *testing.T, page, name, text string) {
 	if diff := cmp.Diff(steady(shown), steady(text)); diff != "" {
 		t.Errorf("%s shows another recording of %s (-page +now):\n%s", page, name, diff)
 	}
+}
+
+// The README shows the end of the run of its goal; `make picture` writes it again.
+func TestTheReadmeShowsTheRecordingOfItsGoal(t *testing.T) {
+	k := atKeyboard(t, t.TempDir(), []string{"NO_COLOR=1", "USER=ann", "JOBGRAPH_SANDBOX=best-effort"}, "jobgraph", "run", "--model", "fake", "Write a page about bees")
+	k.until(t, "answer> ")
+	k.press(t, "1\n")
+	if code := k.end(); code != 0 {
+		t.Fatalf("exit code %d: %s", code, k.seen.String())
+	}
+	rows, faults := screentest.Replay(100, 50, k.seen.String())
+	if len(faults) > 0 {
+		t.Errorf("on the terminal:\n%s", strings.Join(faults, "\n"))
+	}
+	end := slices.Index(rows, "● result  writer")
+	if end < 0 {
+		t.Fatalf("the result is not written: %s", strings.Join(rows, "\n"))
+	}
+	recorded(t, filepath.Join("..", "..", "README.md"), "goal", strings.Join(rows[end:], "\n")+"\n")
 }
