@@ -29,6 +29,7 @@ var sources = []struct{ dir, pkg string }{
 	{"../../../services/planner", "."},
 	{"../../../services/scheduler", "."},
 	{"../../../services/expert-runner", "."},
+	{"../../../services/gateway", "."},
 }
 
 func TestMain(m *testing.M) {
