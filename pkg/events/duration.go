@@ -14,7 +14,7 @@ type Duration time.Duration
 func (d Duration) Std() time.Duration { return time.Duration(d) }
 
 // MarshalJSON writes the Go form, "1m30s".
-func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
+func (d Duration) MarshalJSON() ([]byte, error) { return []byte(`"` + d.Std().String() + `"`), nil }
 
 // UnmarshalJSON reads "1m30s" or a number of seconds; a negative span is an error.
 func (d *Duration) UnmarshalJSON(data []byte) error {

@@ -29,6 +29,26 @@ const deepThinking = "enable_deep_thinking"
 // it returns all faults, not just the first.
 func DecodeRequest(body []byte) (Request, Faults) {
 	var r Request
+	if s := plainjson.NewScanner(body); s.Object(r.scanUsual(s)) && s.End() {
+		return r, r.Validate()
+	}
+	return decodeFields(body)
+}
+
+// scanUsual reads requests that have common fields alone, as decodeFields does.
+func (r *Request) scanUsual(s *plainjson.Scanner) func(key []byte) bool {
+	scan := r.scan(s)
+	return func(key []byte) bool {
+		switch string(key) {
+		case "goal", "id", "context", "session", "thread", "user", "locale", "profile", "expert", "plan", "priority", "finalize", "timezone":
+			return scan(key)
+		}
+		return false
+	}
+}
+
+func decodeFields(body []byte) (Request, Faults) {
+	var r Request
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil || fields == nil {
 		return r, Faults{malformedRequest(body, err)}

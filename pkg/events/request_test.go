@@ -3,10 +3,12 @@ package events
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 	"github.com/jobgraph/jobgraph/pkg/events/toolset"
 )
 
@@ -160,10 +162,60 @@ func TestToolsOfARequestAreReadInEveryForm(t *testing.T) {
 	}
 }
 
+// usual are requests with common fields alone, others such that have more, or have them in another way than our clients write.
+var (
+	usual = []string{
+		`{"goal":"g"}`, ` { "goal" : "say \"g\"" , "id":"j1", "priority": -3 } `, `{"goal":"目标","goal":"twice","session":"s","user":"u","thread":"t"}`,
+		`{"goal":"g","context":"c","locale":"de","profile":"p","expert":"e","finalize":"none","timezone":"UTC"}`,
+		`{"goal":"g","plan":{"subjobs":[{"id":"a","goal":"1 < 2"}]}}`, `{"goal":"g","plan": [1.5, null] ,"plan":{}}`, `{"id":"a b","goal":""}`, `{}`,
+	}
+	others = []string{
+		`{"goal":null}`, `{"goal":7}`, `{"goal":"g","priority":1.0}`, `{"goal":"g","limits":{"max_steps":3,"nonsense":1}}`, `{"query":"g"}`, `{"query":"g","goal":"h"}`,
+		`{"goal":"g"} {}`, `{"goal":"g",}`, `{"goal":"g","plan":{"torn}`, `{"g\u006fal":"g"}`, `{"Goal":"g"}`, `{"goal":"g","meta":{"user_id":"u"}}`, `[]`, `null`, ``,
+	}
+)
+
+// alike fails if the short way of reading a request finds anything else than the long one.
+func alike(t *testing.T, body string) {
+	t.Helper()
+	got, faults := DecodeRequest([]byte(body))
+	want, all := decodeFields([]byte(body))
+	if !reflect.DeepEqual(got, want) || !slices.EqualFunc(faults, all, func(a, b Fault) bool { return reflect.DeepEqual(a, b) }) {
+		t.Errorf("%s\ngot  %+v %v\nwant %+v %v", body, got, faults, want, all)
+	}
+}
+
+func TestUsualRequestsAreReadWithoutReflectionAndAsAllOthers(t *testing.T) {
+	for _, body := range usual {
+		r, s := Request{}, plainjson.NewScanner([]byte(body))
+		if !s.Object(r.scanUsual(s)) || !s.End() {
+			t.Errorf("%s is not read the short way", body)
+		}
+		alike(t, body)
+	}
+	for _, body := range others {
+		alike(t, body)
+	}
+}
+
+func BenchmarkDecodeRequest(b *testing.B) {
+	body := []byte(`{"goal":"a goal of some words","id":"job-17","plan":{"subjobs":[{"id":"a","goal":"first","expert":"x"},{"id":"b","goal":"then","dependencies":["a"],"expert":"x"}]}}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, faults := DecodeRequest(body); len(faults) > 0 {
+			b.Fatal(faults)
+		}
+	}
+}
+
 func FuzzDecodeRequest(f *testing.F) {
+	for _, body := range slices.Concat(usual, others) {
+		f.Add([]byte(body))
+	}
 	f.Add([]byte(`{"goal":"g","limits":{"max_steps":3,"deadline":"1h"},"plan":{"subjobs":[]},"labels":{"a":"b"}}`))
 	f.Add([]byte(`{"query":"g","max_step_num":4}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
+		alike(t, string(body))
 		r, faults := DecodeRequest(body)
 		for _, fault := range faults {
 			if fault.Code == "" || fault.Message == "" {

@@ -90,6 +90,14 @@ func (w *Writer) Raw(text []byte) {
 	w.Value(json.RawMessage(text))
 }
 
+// JSON writes a field as json.Marshal writes a json.RawMessage, unless it is empty.
+func (w *Writer) JSON(name string, text []byte) {
+	if len(text) > 0 {
+		w.Key(name)
+		w.Raw(text)
+	}
+}
+
 // Value writes any value with encoding/json.
 func (w *Writer) Value(v any) {
 	part, err := json.Marshal(v)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -51,50 +50,57 @@ func (c *cursor) list() {
 	c.at++
 }
 
-// entry is one field of an object: its key in quotes and decoded, and the position of its value in the output.
+// entry is one field of an object: its key, decoded, and its position in the output.
 type entry struct {
-	key, plain string
-	from, to   int
+	key      []byte
+	from, to int
 }
 
 func (c *cursor) object() {
-	start := len(c.out)
-	var entries []entry
+	start, ordered := len(c.out), true
+	entries := make([]entry, 0, 8)
+	c.out = append(c.out, '{')
 	for more := true; more; {
 		if c.at++; c.text[c.at] == '}' {
 			break
 		}
 		key := c.string()
 		c.at++ // The colon.
-		e := entry{key: key, plain: unquote(key), from: len(c.out)}
+		e := entry{key: unquote(key), from: len(c.out)}
+		c.out = append(append(c.out, key...), ':')
 		c.value()
 		e.to = len(c.out)
+		ordered = ordered && (len(entries) == 0 || bytes.Compare(entries[len(entries)-1].key, e.key) < 0)
 		entries = append(entries, e)
-		more = c.text[c.at] == ','
+		if more = c.text[c.at] == ','; more {
+			c.out = append(c.out, ',')
+		}
 	}
 	c.at++
-	c.arrange(start, entries)
+	if !ordered {
+		c.arrange(start, entries)
+	}
+	c.out = append(c.out, '}')
 }
 
-// arrange sorts the values in the output after start by their keys.
+// arrange sorts the fields in the output after start by their keys.
 func (c *cursor) arrange(start int, entries []entry) {
-	values := string(c.out[start:])
-	slices.SortStableFunc(entries, func(a, b entry) int { return strings.Compare(a.plain, b.plain) })
+	fields := bytes.Clone(c.out[start:])
+	slices.SortStableFunc(entries, func(a, b entry) int { return bytes.Compare(a.key, b.key) })
 	c.out = append(c.out[:start], '{')
 	for i, e := range entries {
-		if i+1 < len(entries) && entries[i+1].plain == e.plain {
+		if i+1 < len(entries) && bytes.Equal(entries[i+1].key, e.key) {
 			continue
 		}
 		if c.out[len(c.out)-1] != '{' {
 			c.out = append(c.out, ',')
 		}
-		c.out = append(append(append(c.out, e.key...), ':'), values[e.from-start:e.to-start]...)
+		c.out = append(c.out, fields[e.from-start:e.to-start]...)
 	}
-	c.out = append(c.out, '}')
 }
 
 // string reads a text and gives it as json.Marshal writes it.
-func (c *cursor) string() string {
+func (c *cursor) string() []byte {
 	start, plain := c.at, true
 	for c.at++; c.text[c.at] != '"'; c.at++ {
 		if c.text[c.at] == '\\' {
@@ -103,24 +109,24 @@ func (c *cursor) string() string {
 		}
 	}
 	c.at++
-	quoted := string(c.text[start:c.at])
-	if plain && utf8.ValidString(quoted) {
+	quoted := c.text[start:c.at]
+	if plain && utf8.Valid(quoted) {
 		return quoted // json.Marshal has escaped everything that it escapes.
 	}
-	again, err := json.Marshal(unquote(quoted))
+	again, err := json.Marshal(string(unquote(quoted)))
 	if err != nil {
 		return quoted
 	}
-	return string(again)
+	return again
 }
 
-func unquote(quoted string) string {
-	if strings.IndexByte(quoted, '\\') < 0 && utf8.ValidString(quoted) {
+func unquote(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 && utf8.Valid(quoted) {
 		return quoted[1 : len(quoted)-1]
 	}
 	var text string
-	if json.Unmarshal([]byte(quoted), &text) != nil {
+	if json.Unmarshal(quoted, &text) != nil {
 		return quoted
 	}
-	return text
+	return []byte(text)
 }

@@ -65,3 +65,16 @@ func TestTheSameRequestInAnotherOrderHasTheSameDigest(t *testing.T) {
 		t.Fatal(digests)
 	}
 }
+
+func BenchmarkDigest(b *testing.B) {
+	r, faults := events.DecodeRequest([]byte(`{"id":"a","goal":"g","plan":{"title":"t","subjobs":[{"id":"x","goal":"1","expert":"e"},{"id":"y","goal":"2","dependencies":["x"],"expert":"e"}]}}`))
+	if len(faults) > 0 {
+		b.Fatal(faults)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := digestOf(&r); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
