@@ -89,7 +89,7 @@ sweep: ## kill every service at every publish, save and ack boundary
 	scripts/sweep.sh
 
 e2e: ## run jobs on real processes that are killed on the way
-	ROOM=6 scripts/tagged.sh e2e # Files of a gigabyte pass through it.
+	ROOM=6 scripts/tagged.sh e2e -parallel 4 # Files of a gigabyte pass through it.
 
 e2e-compose: ## run jobs on containers that are restarted on the way (needs a Docker engine and docker-compose)
 	scripts/e2e-compose.sh

@@ -28,6 +28,7 @@ func TestJobsSurviveTheLossOfANodeOfThree(t *testing.T) {
 		{name: "cut off", lose: (*nodes).cut, mend: (*nodes).heal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s, n := clustered(t)
 			s.hold("held", "b", "c")
 			s.submit("held", diamond()...)

@@ -77,8 +77,10 @@ func (w *witness) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 // The runner of the built-in coder is killed with -9 while the model thinks, before it takes a change back, and while the tests of
 // the repository run. The bug is fixed, the tests pass, the model answers each question once, and no finished call is made again.
 func TestTheCoderFixesTheBugThroughKills(t *testing.T) {
+	t.Parallel() // It waits more than it works.
 	for _, level := range []string{"namespaces", "landlock", "none"} {
 		t.Run(level, func(t *testing.T) {
+			t.Parallel()
 			w, url := watchModel(t, filepath.Join(coderExample, "model.yaml"), 2, 5)
 			s := bare(t, "")
 			s.more = []string{"OPENAI_BASE_URL=" + url, "OPENAI_MODEL=scripted"}

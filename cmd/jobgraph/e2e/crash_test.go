@@ -12,8 +12,10 @@ import (
 // Each process is killed while two SubJobs of a diamond are running. Nothing finished is repeated. What is running is
 // repeated at most once, and only if its runner, or the bus, was killed.
 func TestAJobFinishesWhenAProcessWasKilledInItsMiddle(t *testing.T) {
+	t.Parallel() // It waits more than it works.
 	for _, victim := range []string{scheduler, planner, runner, natsServer, "all"} {
 		t.Run(victim, func(t *testing.T) {
+			t.Parallel()
 			s := whole(t)
 			s.hold("j", "b", "c")
 			s.submit("j", diamond()...)
@@ -52,6 +54,7 @@ func TestAJobFinishesWhenAProcessWasKilledInItsMiddle(t *testing.T) {
 
 // Every kind of process is killed once while many jobs are running.
 func TestJobsInMotionSurviveEveryKill(t *testing.T) {
+	t.Parallel() // It waits more than it works.
 	s := whole(t)
 	const n = 12
 	jobs := s.many("m", n, diamond())

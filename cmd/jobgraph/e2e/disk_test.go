@@ -19,6 +19,7 @@ const supervised = `mount -t tmpfs -o size=16m tmpfs "$0" && until "$@"; do slee
 // A full disk ends bus and services in one process, with a message that names the disk, and again at every restart. Once
 // there is room, the next start continues: nothing accepted is lost.
 func TestAFullDiskEndsTheAllInOneUntilThereIsRoom(t *testing.T) {
+	t.Parallel() // It waits more than it works.
 	unshare, err := exec.LookPath("unshare")
 	if err != nil {
 		t.Fatal(err)

@@ -54,7 +54,8 @@ func clustered(t *testing.T) (*stack, *nodes) {
 	for _, p := range n.list {
 		p.start()
 	}
-	s.cli("init", "--replicas", "3", "--timeout", "60s").wants(t, 0, "")
+	// The leader refuses three replicas until it has heard from both others.
+	until(t, "the cluster has its streams", patience, func() bool { return s.cli("init", "--replicas", "3", "--timeout", "60s").code == 0 })
 	s.connect()
 	s.card("worker", "", "work")
 	// The lease is the default one.

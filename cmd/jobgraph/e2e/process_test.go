@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,6 +22,9 @@ import (
 
 // programs is the folder of the binaries, which TestMain builds once.
 var programs string
+
+// given are the ports that tests of this process have.
+var given sync.Map
 
 // sources are the programs and where they are built from, relative to this package.
 var sources = []struct{ dir, pkg string }{
@@ -157,11 +161,14 @@ func (p *process) tell() {
 }
 
 // freePort returns an unused port below the range of ephemeral ports, so that no connection takes it while the program that
-// listens on it is restarted.
+// listens on it is restarted, nor does another test, which may run at the same time.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for range 100 {
 		port := strconv.Itoa(20_000 + rand.IntN(12_000))
+		if _, is := given.LoadOrStore(port, true); is {
+			continue
+		}
 		l, err := net.Listen("tcp", "127.0.0.1:"+port)
 		if err != nil {
 			continue

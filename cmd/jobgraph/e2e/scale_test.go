@@ -48,6 +48,7 @@ func TestTheStandbyTakesOver(t *testing.T) {
 
 // A runner serves only the given pools and experts; work waits for the runner with its expert.
 func TestARunnerServesASubsetOfTheExperts(t *testing.T) {
+	t.Parallel() // It waits more than it works.
 	s := bare(t, "")
 	s.card("left", "left", "work")
 	s.card("right", "right", "work")

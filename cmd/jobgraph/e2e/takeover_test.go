@@ -58,6 +58,7 @@ func TestARunnerThatStoodStillKeepsWhatNobodyElseTook(t *testing.T) {
 // The only runner of an expert is restarted repeatedly while jobs are submitted: no plan is rejected because the expert is
 // missing, and no work waits for a lease.
 func TestARollingRestartRejectsNoPlan(t *testing.T) {
+	t.Parallel() // It waits more than it works.
 	s := whole(t)
 	r := s.of(runner)[0]
 	var jobs []string

@@ -16,6 +16,7 @@ import (
 //
 // proves D18
 func TestOneJobIsOneTraceOverAllServices(t *testing.T) {
+	t.Parallel() // It waits more than it works.
 	c := tracetest.New(t)
 	s := bare(t, "")
 	s.card("worker", "", "work")

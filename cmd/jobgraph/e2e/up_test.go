@@ -12,6 +12,7 @@ import (
 //
 // proves C38
 func TestTheAllInOneGoesOnWhereItWasKilled(t *testing.T) {
+	t.Parallel() // It waits more than it works.
 	s, port := empty(t)
 	s.card("worker", "", "work")
 	s.serve(&process{

@@ -20,6 +20,7 @@ import (
 // The example workers in other languages serve a pool of their own, from work message to report, even if the bus is killed.
 // The one in shell uses a client here that implements what it needs of the nats command.
 func TestWorkersInOtherLanguagesServeAPool(t *testing.T) {
+	t.Parallel() // It waits more than it works.
 	for name, argv := range map[string][]string{"python": {"python3", "worker.py"}, "shell": {"bash", "worker.sh"}} {
 		t.Run(name, func(t *testing.T) {
 			s := bare(t, "")
