@@ -127,7 +127,7 @@ gen: ## write what is generated from code: schemas, diagrams, reference pages
 verify: gen fmt ## check that generated and formatted files are committed
 	git diff --exit-code
 
-picture: ## draw the run of the README and record it and the session of docs/terminal.md again
+picture: ## draw the run of docs/overview.md and record that of the README and the session of docs/terminal.md again
 	go test -count=1 ./cmd/jobgraph -run 'Picture|Recording' -update
 
 pictures: ## retake the pictures of docs/console.md (needs chromium and a font, such as Debian's fonts-dejavu-core)

@@ -49,7 +49,7 @@ func BenchmarkEventToPage(b *testing.B) {
 	files := trip()
 	files["experts/quick.md"] = "---\nname: Quick\ndescription: Answers at once\nkind: command\nsandbox: none\ncommand: [sh, -c, 'cat >/dev/null; echo 1']\n---\n"
 	s := begin(b, files)
-	steps := []any{map[string]any{"id": "pack", "goal": "wait", "expert": "Gate"}}
+	steps := []any{map[string]any{"id": "pack", "goal": "wait", "expert": "Clerk"}}
 	const n = 200
 	for i := range n {
 		after := "pack"

@@ -305,6 +305,12 @@ func quotedJSON(value any) string {
 	return string(b)
 }
 
+// shade shows the page dark or light.
+func shade(v *view, theme string) {
+	v.Helper()
+	eval[bool](v, "(document.documentElement.dataset.theme = "+quoted(theme)+", document.dispatchEvent(new Event('themechange')))")
+}
+
 // picture takes a picture of the page, if pictures are wanted: PICTURES names their folder.
 func picture(v *view, name string) {
 	v.Helper()
@@ -312,7 +318,8 @@ func picture(v *view, name string) {
 	if dir == "" {
 		return
 	}
-	v.expression("document.fonts.status === 'loaded' && !document.querySelector('.loading')")
+	eval[bool](v, "(document.activeElement.blur(), document.querySelectorAll('.toast button').forEach((b) => b.click()), true)")
+	v.expression("document.fonts.status === 'loaded' && !document.querySelector('.loading, .toast')")
 	shot := get(v, chromedp.CaptureScreenshot())
 	if err := os.WriteFile(filepath.Join(dir, name+".png"), shot, 0o644); err != nil {
 		v.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 // wide is a plan of n steps that wait for its first one, in ranks of fifty.
 func wide(n int) map[string]any {
-	steps := []any{map[string]any{"id": "pack", "goal": "wait", "expert": "Gate"}}
+	steps := []any{map[string]any{"id": "pack", "goal": "wait", "expert": "Clerk"}}
 	for i := 1; i < n; i++ {
 		after := []string{"pack"}
 		if i > 50 {
@@ -23,7 +23,7 @@ func wide(n int) map[string]any {
 		if i > 50 && i-1-i%7-40 < 1 {
 			after = after[:1]
 		}
-		steps = append(steps, map[string]any{"id": fmt.Sprintf("s%d", i), "goal": "go on", "title": fmt.Sprintf("Step %d of many", i), "expert": "Gate", "dependencies": after})
+		steps = append(steps, map[string]any{"id": fmt.Sprintf("s%d", i), "goal": "go on", "title": fmt.Sprintf("Step %d of many", i), "expert": "Clerk", "dependencies": after})
 	}
 	return map[string]any{"title": fmt.Sprintf("%d steps", n), "subjobs": steps}
 }
@@ -44,8 +44,9 @@ const hostile = `<script>alert(1)</script><img src=x onerror=alert(1)><svg onloa
 func TestEveryPageByMouseAndByKeyboard(t *testing.T) {
 	s := begin(t, trip())
 	s.runner("far")
+	s.open("find")
 	s.open("evil")
-	s.submit("evil", map[string]any{"title": hostile, "subjobs": []any{map[string]any{"id": "evil", "goal": hostile, "title": hostile, "expert": "Gate"}, map[string]any{"id": "ask", "goal": hostile, "title": hostile, "expert": "Person"}}},
+	s.submit("evil", map[string]any{"title": hostile, "subjobs": []any{map[string]any{"id": "evil", "goal": hostile, "title": hostile, "expert": "Clerk"}, map[string]any{"id": "ask", "goal": hostile, "title": hostile, "expert": "Person"}}},
 		map[string]any{"labels": map[string]string{"x": hostile}, "session": "talk"})
 	s.submit("trip", tripPlan(), nil)
 	v := look(s, desktop, "/jobs")
@@ -63,8 +64,8 @@ func everyPage(v *view) {
 	v.Helper()
 	for path, want := range map[string]string{
 		"/jobs": "New job", "/jobs?q=evil": "evil", "/jobs?status=STOPPED": "No job matches", "/inbox": "How many", "/sessions": "talk", "/sessions/talk": "evil", "/schedules": "chedule",
-		"/experts": "Gate", "/letters": "et aside", "/submit": "Goal", "/open": "Drop an export", "/nowhere": "Nothing is here", "/jobs/nobody": "nobody", "/compare/evil/trip": "side by side",
-		"/jobs/trip?tab=steps": "Drive there", "/jobs/trip?tab=timeline": "Pack", "/jobs/trip?tab=events": "graph.created", "/jobs/trip?tab=result": "Graph", "/jobs/evil?step=evil": "Goal",
+		"/experts": "Clerk", "/letters": "et aside", "/submit": "Goal", "/open": "Drop an export", "/nowhere": "Nothing is here", "/jobs/nobody": "nobody", "/compare/evil/trip": "side by side",
+		"/jobs/trip?tab=steps": "Book the bus", "/jobs/trip?tab=timeline": "budget", "/jobs/trip?tab=events": "graph.created", "/jobs/trip?tab=result": "Graph", "/jobs/evil?step=evil": "Goal",
 	} {
 		v.visit(path)
 		v.read("#app", want)
@@ -91,8 +92,8 @@ func byKeyboard(v *view) {
 	v.read("table.jobs", "trip")
 	v.keys("/")
 	v.expression("document.activeElement.id === 'search'")
-	v.keys("A trip")
-	v.tabTo("a.title", "A trip")
+	v.keys("Summer party")
+	v.tabTo("a.title", "Summer party")
 	v.keys(kb.Enter)
 	v.expression("location.hash.startsWith('#/jobs/trip')")
 	v.step("pack", "running")
@@ -119,7 +120,7 @@ func byKeyboard(v *view) {
 // act does what can be done with a job and its steps.
 func act(s *stack, v *view) {
 	v.Helper()
-	s.open("pack", "drive", "party")
+	s.open("pack", "drive", "menu", "party")
 	v.visit("/jobs/trip")
 	v.click(".page-head button", "Recover")
 	v.click("form.act button[type=submit]", "Recover")
@@ -159,9 +160,10 @@ func revoked(v *view) {
 func TestOnAPhone(t *testing.T) {
 	s := begin(t, trip())
 	s.runner("far")
+	s.open("find")
 	s.submit("trip", tripPlan(), nil)
 	v := look(s, phone, "/jobs")
-	v.read("table.jobs", "A trip")
+	v.read("table.jobs", "Summer party")
 	v.visit("/jobs/trip")
 	v.step("pack", "running")
 	for _, path := range []string{"/jobs", "/jobs/trip", "/jobs/trip?tab=graph", "/jobs/trip?step=pack", "/inbox", "/submit", "/experts"} {

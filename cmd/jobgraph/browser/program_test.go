@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -89,15 +90,18 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// free is an address of this machine that nothing listens on.
+// free is an address of this machine that nothing listens on, of those that no connection is given by itself.
 func free(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		at := fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(20_000))
+		if l, err := net.Listen("tcp", at); err == nil {
+			_ = l.Close() // It was only to find the port.
+			return at
+		}
 	}
-	defer func() { _ = l.Close() }() // It was only to find the port.
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 // begin starts a stack with the files of a folder: experts/ and model.yaml.
@@ -171,7 +175,7 @@ func end(c *exec.Cmd) {
 	_ = c.Wait()
 }
 
-// runner starts a runner of its own for the card Far in a folder of the stack; the caller may kill it.
+// runner starts a runner of its own for the card Travel in a folder of the stack; the caller may kill it.
 func (s *stack) runner(cards string) *exec.Cmd {
 	s.Helper()
 	dir, err := programs()
@@ -187,7 +191,7 @@ func (s *stack) runner(cards string) *exec.Cmd {
 			end(c)
 		}
 	})
-	s.until("the runner has announced its expert", func() bool { return strings.Contains(string(s.ask(http.MethodGet, "/experts", nil)), `"Far"`) }, said.String)
+	s.until("the runner has announced its expert", func() bool { return strings.Contains(string(s.ask(http.MethodGet, "/experts", nil)), `"Travel"`) }, said.String)
 	return c
 }
 
@@ -211,7 +215,7 @@ func (s *stack) until(what string, ok func() bool, more ...func() string) {
 	}
 }
 
-// open lets steps go on that wait for a gate: the card "Gate" ends when the file of its goal is there.
+// open lets steps go on that wait for a gate: the card "Clerk" ends when the file of its goal is there.
 func (s *stack) open(gates ...string) {
 	s.Helper()
 	for _, g := range gates {

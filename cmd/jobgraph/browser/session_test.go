@@ -5,6 +5,7 @@ package browser
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -15,37 +16,39 @@ import (
 // approved, and work for a runner of its own.
 func trip() map[string]string {
 	gate := `#!/bin/sh
-cat >/dev/null
-echo "step $JOBGRAPH_SUBJOB begins" >&2
+goal=$(grep -o '"goal": *"[^"]*"' | head -n 1 | cut -d '"' -f 4)
+echo "looking at: $goal" >&2
 while [ ! -e "$DIR/gate-$JOBGRAPH_SUBJOB" ]; do sleep 0.1; done
-echo "\"$JOBGRAPH_SUBJOB of run $JOBGRAPH_RUN\""
+echo "\"$goal: done\""
 `
 	return map[string]string{
 		"gate.sh":           gate,
-		"experts/gate.md":   "---\nname: Gate\ndescription: Waits for a file\nkind: command\nsandbox: none\ncommand: [\"$DIR/gate.sh\"]\n---\n",
+		"experts/clerk.md":  "---\nname: Clerk\ndescription: Does what a file lets it do\nkind: command\nsandbox: none\ncommand: [\"$DIR/gate.sh\"]\n---\n",
 		"experts/person.md": "---\nname: Person\ndescription: Knows how many will come\nkind: human\noutput_schema: {type: object, required: [guests], properties: {guests: {type: integer, minimum: 1, title: Guests}, note: {type: string}}}\n---\nHow many will come?\n",
 		"experts/scribe.md": "---\nname: Scribe\ndescription: Writes the invitation\nkind: llm\ntools: [write_file]\npolicies:\n  - {tool: write_file, action: ask, reason: Invitations are looked at first.}\n---\nYou write invitations.\n",
-		"far/far.md":        "---\nname: Far\ndescription: Works elsewhere\nkind: command\npool: far\nsandbox: none\ncommand: [\"$DIR/gate.sh\"]\n---\n",
+		"far/far.md":        "---\nname: Travel\ndescription: Books buses and trains\nkind: command\npool: far\nsandbox: none\ncommand: [\"$DIR/gate.sh\"]\n---\n",
 		"model.yaml": `answers:
   - when: {result: wrote}
     text: "The invitation is written.\n<deliverable>**Come** at eight.</deliverable>"
   - when: {contains: [Write the invitation]}
-    calls: [{name: write_file, args: '{"path":"invitation.md","content":"# Come\n\nAt eight. <script>alert(1)</script>\n"}'}]
+    calls: [{name: write_file, args: '{"path":"invitation.md","content":"# Summer party\n\nAt eight, by the lake.\n"}'}]
 `,
 	}
 }
 
-// tripPlan is its plan; the title of a step is hostile.
+// tripPlan is its plan.
 func tripPlan() map[string]any {
 	step := func(id, expert, title string, after ...string) map[string]any {
 		return map[string]any{"id": id, "goal": title, "title": title, "expert": expert, "dependencies": after}
 	}
-	return map[string]any{"title": "A trip", "subjobs": []any{
-		step("pack", "Gate", "Pack <img src=x onerror=alert(1)> the bags"),
+	return map[string]any{"title": "Summer party", "subjobs": []any{
+		step("find", "Clerk", "Find a place by the lake"),
 		step("count", "Person", "How many will come"),
+		step("pack", "Clerk", "Draw up the budget", "find"),
 		step("invite", "Scribe", "Write the invitation", "count"),
-		step("drive", "Far", "Drive there", "pack"),
-		step("party", "Gate", "Have a party", "invite", "drive"),
+		step("drive", "Travel", "Book the bus", "pack"),
+		step("menu", "Clerk", "Choose the menu", "pack", "count"),
+		step("party", "Clerk", "Hand over the plan", "invite", "drive", "menu"),
 	}}
 }
 
@@ -56,22 +59,24 @@ func tripPlan() map[string]any {
 func TestTheFirstSession(t *testing.T) {
 	s := begin(t, trip())
 	far := s.runner("far")
+	s.open("find", "menu")
 	v := look(s, desktop, "/jobs")
 	v.read("main", "There are no jobs yet")
 
 	// Submit a plan of one's own.
 	v.click("a", "New job")
-	v.write("#new-goal", "A trip to the sea")
+	v.write("#new-goal", "A summer party for the team")
+	v.click("summary", "More")
+	v.write("#new-id", "party")
 	v.click("summary", "A plan of your own")
 	eval[bool](v, "(() => { const e = document.querySelector('#new-plan'); e.value = JSON.stringify("+quotedJSON(tripPlan())+"); e.dispatchEvent(new Event('input', {bubbles: true})); return true; })()")
 	v.click("button[type=submit]", "Submit")
 
 	// Watch it begin.
-	v.expression("/^#.jobs.[\\w-]+$/.test(location.hash)")
-	job := eval[string](v, "location.hash.slice('#/jobs/'.length)")
+	const job = "party"
+	v.expression("location.hash === '#/jobs/party'")
 	v.step("pack", "running")
 	v.step("drive", "planned")
-	picture(v, "running")
 
 	// Answer the form.
 	v.visit("/inbox?job=" + job)
@@ -82,6 +87,15 @@ func TestTheFirstSession(t *testing.T) {
 	// Approve the write of the agent, with its exact arguments in sight.
 	v.expression("[...document.querySelectorAll('article textarea')].some((e) => e.value.includes('invitation.md'))")
 	picture(v, "approval")
+	v.visit("/jobs/" + job + "?step=invite")
+	v.step("invite", "waiting")
+	v.click(".drawer [role=tab]", "Journal")
+	v.read(".drawer", "model")
+	picture(v, "running")
+	shade(v, "dark")
+	picture(v, "running-dark")
+	shade(v, "light")
+	v.visit("/inbox")
 	v.click("article button", "Approve")
 	v.visit("/jobs/" + job)
 	v.step("invite", "finished")
@@ -103,16 +117,23 @@ func TestTheFirstSession(t *testing.T) {
 	v.step("party", "finished")
 	v.read(".job-head", "finished")
 
-	// Wind back to where nothing had been packed.
+	// Wind back to where nothing had been done.
 	eval[bool](v, "(document.querySelector('#slider').focus(), true)")
 	v.expression("document.querySelector('#slider').max > 10")
 	v.keys(kb.Home)
-	v.see(".slider-text strong")
-	for eval[string](v, "document.querySelector('.slider-text strong').innerText") != "graph.created" {
-		v.keys(kb.ArrowRight)
+	on := func(event string) { // One event on, until one of this kind.
+		for told := ""; !strings.HasSuffix(told, event); {
+			v.keys(kb.ArrowRight)
+			told = wound(v)
+		}
 	}
-	v.step("pack", "ready")
+	on("graph.created")
+	v.step("find", "ready")
 	v.step("party", "planned")
+	on("input.requested")
+	on("input.requested")
+	v.step("invite", "waiting")
+	v.step("drive", "planned")
 	picture(v, "past")
 	v.click(".slider button", "To the end")
 	v.step("party", "finished")
@@ -127,12 +148,13 @@ func TestTheFirstSession(t *testing.T) {
 	v.visit("/jobs/" + job + "?step=party")
 	v.click(".drawer .actions button", "Fork from here")
 	v.write("#act-new_id", "again")
+	v.write("#act-prompt", "Hand over the plan on paper")
 	v.click("form.act button[type=submit]", "Fork")
 	v.expression("location.hash.startsWith('#/jobs/again')")
 	v.step("party", "finished")
 	v.visit("/compare/" + job + "/again")
 	v.expression("document.querySelectorAll('job-graph').length === 2")
-	v.read("main", "Differences")
+	v.read("main .diff-add", "on paper")
 	picture(v, "compare")
 
 	// An export, wound back without the server.
@@ -148,4 +170,11 @@ func TestTheFirstSession(t *testing.T) {
 	v.step("party", "finished")
 	eval[bool](v, "(() => { const e = document.querySelector('#slider'); e.value = 0; e.dispatchEvent(new Event('input', {bubbles: true})); return true; })()")
 	v.gone(".s-finished")
+}
+
+// wound is the event that the slider stands at, once the page shows it.
+func wound(v *view) string {
+	v.Helper()
+	v.expression("document.querySelector('#slider').getAttribute('aria-valuetext').startsWith(`event ${Number(document.querySelector('#slider').value) + 1} of`)")
+	return eval[string](v, "document.querySelector('#slider').getAttribute('aria-valuetext')")
 }

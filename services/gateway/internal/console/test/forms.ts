@@ -12,8 +12,8 @@ rule("a property has the field of its type", () => {
   const of = (s: any, name = "x") => fieldsOf({ properties: { [name]: s } })![0];
   same([
     of({ type: "string" }).type, of({ type: "string", maxLength: 500 }).type, of({ type: "string" }, "comment").type, of({ type: ["null", "number"] }).type, of({ type: "array" }).type, of({ type: "array", items: { type: "object" } }).type,
-    of({ type: "object" }).type, of({ enum: [1, "2", null] }).choices, of({ const: 7 }).choices, of({ type: "string", format: "password" }).secret, of({ type: "integer", minimum: 1, maximum: 9, default: 3 }),
-  ], ["text", "long", "long", "number", "list", "json", "json", [1, "2", null], [7], true, { name: "x", type: "integer", required: false, least: 1, most: 9, initial: 3, secret: false }]);
+    of({ type: "object" }).type, of({ enum: [1, "2", null] }).choices, of({ const: 7 }).choices, of({ type: "string", format: "password" }).secret, of({ type: "integer", minimum: 1, maximum: 9, default: 3, title: "T", description: "D" }),
+  ], ["text", "long", "long", "number", "list", "json", "json", [1, "2", null], [7], true, { name: "x", type: "integer", label: "T", about: "D", required: false, least: 1, most: 9, initial: 3, secret: false }]);
 });
 
 rule("what no form can show is none", () => {

@@ -21,7 +21,7 @@ export function fieldsOf(schema: any): Field[] | null {
 
 function field(name: string, s: any, required: boolean): Field {
   const kind = Array.isArray(s.type) ? s.type.find((t: string) => t !== "null") : s.type;
-  const f: Field = { name, type: "json", about: s.description || s.title, required, initial: s.default, pattern: s.pattern, least: s.minimum, most: s.maximum };
+  const f: Field = { name, type: "json", label: s.title, about: s.description, required, initial: s.default, pattern: s.pattern, least: s.minimum, most: s.maximum };
   if (Array.isArray(s.enum)) return { ...f, type: "choice", choices: s.enum };
   if (s.const !== undefined) return { ...f, type: "choice", choices: [s.const] };
   if (kind === "string") f.type = (s.maxLength || 0) > 200 || /text|note|reason|comment|body|prompt/i.test(name) ? "long" : "text";

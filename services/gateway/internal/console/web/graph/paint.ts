@@ -226,7 +226,6 @@ function links(c: CanvasRenderingContext2D, s: Scene, cam: Camera, view: View, p
   c.globalAlpha = m.dim ? 0.4 : simple ? 0.7 : 1;
   c.stroke(plain);
   c.setLineDash(simple ? [] : [4, 4]);
-  c.globalAlpha *= 0.75;
   c.stroke(ghost);
   c.setLineDash([]);
   c.globalAlpha = 1;

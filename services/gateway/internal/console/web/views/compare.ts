@@ -10,7 +10,6 @@ import { JobStore } from "../core/store";
 import type { Fault, Step } from "../core/types";
 
 interface Comparison {
-  a?: any; b?: any; // The accounts of the two jobs.
   plan?: { plan?: string[]; added?: string[]; removed?: string[]; changed?: { subjob: string; fields?: { field: string }[] }[] };
   subjobs?: { subjob?: string; id?: string; fields?: string[]; a?: any; b?: any }[];
 }
@@ -33,7 +32,11 @@ export function comparePage(_: URLSearchParams, a: string, b: string): Page {
       changed();
     });
   };
-  api.get<Comparison>(`/jobs/${seg(a)}/diff?with=${seg(b)}`).then((c) => (got = c), (e) => (fault = e.fault || null)).finally(changed);
+  api.get<Comparison>(`/jobs/${seg(a)}/diff?with=${seg(b)}`).then((c) => {
+    got = c;
+    const first = c.subjobs?.[0]?.subjob || c.plan?.changed?.[0]?.subjob;
+    if (first && !open) choose(first); // What differs is what one comes for.
+  }, (e) => (fault = e.fault || null)).finally(changed);
   const side = (s: JobStore): Child => {
     const g = s.frame;
     if (!g) return h("div", { class: "side-job" }, s.graph?.load.fault ? faultView(s.graph.load.fault) : h("div", { class: "loading" }, "Reading …"));
@@ -60,16 +63,9 @@ function differences(c: Comparison): Child {
   const p = c.plan || {};
   const changes = [...(p.added || []).map((x) => ["only in the second", x]), ...(p.removed || []).map((x) => ["only in the first", x]), ...(p.changed || []).map((x) => [`planned with another ${(x.fields || []).map((f) => f.field).join(", ")}`, x.subjob])];
   const steps = c.subjobs || [];
-  return [accounts(c), !changes.length && !steps.length && !(p.plan || []).length ? h("p", { class: "muted" }, "Plan and results are the same.") : h("div", { class: "two" },
+  return !changes.length && !steps.length && !(p.plan || []).length ? h("p", { class: "muted" }, "Plan and results are the same.") : h("div", { class: "two" },
     h("div", null, h("h3", null, "Plan"), changes.length ? h("table", { class: "data" }, changes.map(([what, id]) => h("tr", null, h("td", { class: "mono" }, oneLine(id)), h("td", null, what)))) : h("p", { class: "muted" }, "The same.")),
-    h("div", null, h("h3", null, "Results"), steps.length ? h("table", { class: "data" }, steps.map((s) => h("tr", null, h("td", { class: "mono" }, oneLine(s.subjob || s.id)), h("td", null, (s.fields || []).join(", "), note(s.a, s.b))))) : h("p", { class: "muted" }, "The same.")))];
-}
-
-/** accounts shows what either job came to as a whole. */
-function accounts(c: Comparison): Child {
-  const row = (name: string, of: (x: any) => string) => h("tr", null, h("th", null, name), h("td", null, of(c.a || {})), h("td", null, of(c.b || {})));
-  return h("table", { class: "data accounts" }, h("thead", null, h("tr", null, h("th", null, ""), h("th", { class: "mono" }, oneLine(c.a?.job_id)), h("th", { class: "mono" }, oneLine(c.b?.job_id)))),
-    h("tbody", null, row("Status", (x) => String(x.status || "–").toLowerCase()), row("Time", (x) => (x.duration_ms ? span(x.duration_ms) : "–")), row("Cost", (x) => cost(x) || "–")));
+    h("div", null, h("h3", null, "Results"), steps.length ? h("table", { class: "data" }, steps.map((s) => h("tr", null, h("td", { class: "mono" }, oneLine(s.subjob || s.id)), h("td", null, (s.fields || []).join(", "), note(s.a, s.b))))) : h("p", { class: "muted" }, "The same.")));
 }
 
 /** note says what a step took in either job. */
