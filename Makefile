@@ -30,7 +30,7 @@ LINT := ./cmd/internal/lint
 # What test-full adds to test, in order of cost. Each is a target of its own; .ci/run times them one by one.
 FULL := lint modules release-test race workers metrics fuzz bench browser sweep e2e e2e-compose
 
-.PHONY: help build test test-full modules release release-test race fuzz bench lint fmt tidy gen verify up run images e2e e2e-compose sweep \
+.PHONY: help build cli test test-full modules release release-test race fuzz bench lint fmt tidy gen verify up run images e2e e2e-compose sweep \
 	workers metrics versions phases tools clean pgo picture pictures measure browser browser-bench
 
 help: ## list the targets
@@ -48,13 +48,17 @@ build: ## build every program into bin/ and the example experts into examples/bi
 	$(STATIC) $(VCS) -pgo=$(if $(filter-out off,$(PGO)),$(abspath $(PGO)),off) -o bin/ ./cmd/jobgraph ./services/planner ./services/scheduler ./services/expert-runner ./services/gateway ./tools/jobgraph-tools
 	$(STATIC) -o examples/bin/ ./examples/cmd/...
 
-run: ## run the example job on this source tree, with live progress and a result; ARGS=--open also opens its console
+cli: ## build bin/jobgraph alone
+	@mkdir -p bin
+	go build -o bin/ ./cmd/jobgraph
+
+run: cli ## build bin/jobgraph, and run the example job on this source tree, with live progress and a result; ARGS=--open also opens its console
 	go build -o examples/bin/ ./examples/cmd/...
-	go run ./cmd/jobgraph run --trust -f examples/inventory/job.json $(ARGS)
+	bin/jobgraph run --trust -f examples/inventory/job.json $(ARGS)
 	@[[ "$(ARGS)" == *--open* ]] || echo "its console, until Ctrl-C: make run ARGS=--open"
 
-up: ## start bus, planner, scheduler, expert-runner and gateway in one process (ARGS='--store DIR')
-	go run ./cmd/jobgraph up $(ARGS)
+up: cli ## start bus, planner, scheduler, expert-runner and gateway in one process (ARGS='--store DIR')
+	bin/jobgraph up $(ARGS)
 
 test: ## vet and test all modules
 	go vet work
