@@ -33,15 +33,14 @@ type Talk struct {
 	// Paint colours.
 	Paint output.Paint
 
-	speaker string              // The SubJob whose heading stands above the latest row.
-	writes  string              // The key of the voice whose text is written now.
-	voices  map[string]*voice   // The texts that are not complete.
-	waiting []string            // Keys of voices that wait for their turn, the first first.
-	calls   []item.Item         // The calls that are not finished.
-	printed map[string]int      // How many lines each call has printed.
-	early   []item.Item         // Items of SubJobs that the log does not know yet.
-	last    string              // The latest complete text, if no other row came after it.
-	shown   map[string]struct{} // Keys of items that were shown completely.
+	speaker string            // The SubJob whose heading stands above the latest row.
+	writes  string            // The key of the voice whose text is written now.
+	voices  map[string]*voice // The texts that are not complete.
+	waiting []string          // Keys of voices that wait for their turn, the first first.
+	calls   []item.Item       // The calls that are not finished.
+	printed map[string]int    // How many lines each call has printed.
+	early   []item.Item       // Items of SubJobs that the log does not know yet.
+	last    string            // The latest complete text, if no other row came after it.
 }
 
 // voice is a text that is being written.
@@ -123,9 +122,6 @@ func (t *Talk) known(h *joblog.Log, width int) (rows []string) {
 // text adds to a text.
 func (t *Talk) text(i *item.Item, width int) (rows []string) {
 	key := keyOf(i)
-	if _, complete := t.shown[key]; complete && i.Text == "" {
-		return nil
-	}
 	v := t.voices[key]
 	if v == nil || i.Offset == 0 && i.Text != "" && v.all.Len() > 0 {
 		if i.Text == "" {
@@ -133,7 +129,7 @@ func (t *Talk) text(i *item.Item, width int) (rows []string) {
 		}
 		v = &voice{}
 		if t.voices == nil {
-			t.voices, t.shown = map[string]*voice{}, map[string]struct{}{}
+			t.voices = map[string]*voice{}
 		}
 		t.voices[key] = v
 		rows = t.turn(key, i, width)
@@ -171,7 +167,6 @@ func (t *Talk) end(key string) {
 		t.last = v.all.String()
 	}
 	delete(t.voices, key)
-	t.shown[key] = struct{}{}
 	t.writes = ""
 }
 

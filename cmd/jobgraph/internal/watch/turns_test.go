@@ -1,0 +1,197 @@
+package watch
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/jobtest"
+)
+
+// row is a job of so many steps, each of which needs the one before.
+func row(t *testing.T, steps int) *joblog.Log {
+	t.Helper()
+	plan := &events.Plan{}
+	for n := range steps {
+		s := events.SubJob{ID: fmt.Sprintf("s%d", n), Goal: "go", Expert: "reader"}
+		if n > 0 {
+			s.Dependencies = []string{fmt.Sprintf("s%d", n-1)}
+		}
+		plan.SubJobs = append(plan.SubJobs, s)
+	}
+	result, err := jobtest.Script{Plan: plan, Default: func(events.Work) events.SubJobReported { return jobtest.Succeed("done") }}.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := joblog.New()
+	for n, e := range result.Events {
+		e.Seq = uint64(n + 1)
+		if err := h.Step(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h
+}
+
+// hears has a Talk take items, and returns the rows.
+func hears(talk *Talk, h *joblog.Log, items ...item.Item) (rows []string) {
+	for n := range items {
+		rows = append(rows, talk.take(&items[n], h, 80)...)
+	}
+	return rows
+}
+
+func says(subjob, id, text string, done bool) item.Item {
+	return item.Item{Type: item.Text, SubJob: subjob, Run: 1, ID: id, Text: text, Done: done}
+}
+
+// after is a piece that goes on at an offset.
+func after(offset int, i item.Item) item.Item {
+	i.Offset = offset
+	return i
+}
+
+func shows(t *testing.T, rows []string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What comes before the log knows its step is shown once it does, and only so much of it is kept.
+func TestWhatComesBeforeItsStepWaits(t *testing.T) {
+	talk := &Talk{}
+	shows(t, hears(talk, joblog.New(), says("s0", "a", "early", true)))
+	shows(t, talk.known(joblog.New(), 80))
+	if talk.quiet() {
+		t.Error("it counts as shown")
+	}
+	h := row(t, 1)
+	shows(t, hears(talk, h, says("s7", "b", "of no step", true)))
+	shows(t, talk.known(h, 80), "● s0", "early")
+	shows(t, talk.known(h, 80))
+	for range 2 * mostEarly {
+		hears(talk, h, says("s7", "b", "more", true))
+	}
+	if len(talk.early) != mostEarly {
+		t.Errorf("%d are kept", len(talk.early))
+	}
+}
+
+func TestWhoSpeaksWhole(t *testing.T) {
+	step := func(id string, status events.Status, deps ...int32) *graph.SubJobState {
+		return &graph.SubJobState{ID: id, Status: status, Deps: deps}
+	}
+	for name, c := range map[string]struct {
+		steps []*graph.SubJobState
+		want  string
+	}{
+		"one step":               {[]*graph.SubJobState{step("a", events.Running)}, "a"},
+		"the last of two":        {[]*graph.SubJobState{step("a", events.Running), step("b", events.Running, 0)}, "b"},
+		"two ends":               {[]*graph.SubJobState{step("a", events.Running), step("b", events.Running)}, ""},
+		"what a replaced needed": {[]*graph.SubJobState{step("a", events.Running), step("b", events.Legacy, 0)}, "a"},
+		"a result":               {[]*graph.SubJobState{step(events.PlanID, events.Running), step("a", events.Running), step(events.FinalID, events.Running, 1)}, "a"},
+	} {
+		state := &graph.State{SubJobs: c.steps}
+		for _, id := range []string{"a", "b"} {
+			if got := whole(state, id); got != (id == c.want) {
+				t.Errorf("%s: %s speaks: %t", name, id, got)
+			}
+		}
+		if !whole(state, events.PlanID) || !whole(state, events.FinalID) {
+			t.Errorf("%s: planner or result do not speak", name)
+		}
+	}
+}
+
+func TestCallsOfFewStepsAreShown(t *testing.T) {
+	for steps, want := range map[int]string{fewSteps - 1: "● s0,> run   done", fewSteps + 1: ""} {
+		h, talk := row(t, steps), &Talk{}
+		if n := len(h.Job.View().SubJobs); (n > fewSteps) != (want == "") {
+			t.Fatalf("%d steps", n)
+		}
+		call := item.Item{Type: item.Tool, SubJob: "s0", Run: 1, ID: "t", Tool: "run", Done: true}
+		if got := strings.Join(hears(talk, h, call), ","); got != want {
+			t.Errorf("%d steps: %q", steps, got)
+		}
+		call.SubJob = fmt.Sprintf("s%d", steps-1)
+		if got := hears(talk, h, call); len(got) == 0 {
+			t.Errorf("%d steps: the call of the last one is not shown", steps)
+		}
+	}
+}
+
+// A text is not interrupted by that of another step; the next text of the same step ends it.
+func TestTextsTakeTurns(t *testing.T) {
+	h, talk := row(t, 1), &Talk{}
+	shows(t, hears(talk, h, says(events.PlanID, "p", "I pl", false), says("s0", "a", "first\n", false), after(6, says("s0", "a", "second", true))))
+	shows(t, talk.open(80), "● planner", "I pl")
+	shows(t, hears(talk, h, after(4, says(events.PlanID, "p", "an.", true))), "● planner", "I plan.", "● s0", "first", "second")
+	shows(t, hears(talk, h, says("s0", "b", "half", false), says("s0", "c", "whole", true)), "half", "whole")
+	if !talk.quiet() || !talk.Told("whole") || talk.Told("half") {
+		t.Errorf("quiet %t, told %q", talk.quiet(), talk.last)
+	}
+}
+
+// A text that is said again from its beginning is shown again, and ends again.
+func TestATextThatIsSaidAgainEndsAgain(t *testing.T) {
+	h, talk := row(t, 1), &Talk{}
+	shows(t, hears(talk, h, says("s0", "a", "so", true)), "● s0", "so")
+	shows(t, hears(talk, h, says("s0", "a", "", true)))
+	shows(t, hears(talk, h, says("s0", "a", "so", false), says("s0", "a", "", true)), "so")
+	if !talk.quiet() {
+		t.Error("it is not over")
+	}
+}
+
+func TestAtTheEndEverythingThatWasSaidIsShown(t *testing.T) {
+	h, talk := row(t, 1), &Talk{}
+	hears(talk, h, says(events.PlanID, "p", "I plan", false), says("s0", "a", "I wait", false), says(events.FinalID, "f", "of nothing", true))
+	shows(t, talk.flush(80), "● planner", "I plan", "● s0", "I wait")
+	if len(talk.voices) != 0 || len(talk.waiting) != 0 || !talk.Told("I wait") {
+		t.Errorf("left: %v, %v, %q", talk.voices, talk.waiting, talk.last)
+	}
+}
+
+func TestOnlyTheLatestTextCountsAsTold(t *testing.T) {
+	h, talk := row(t, 1), &Talk{}
+	hears(talk, h, item.Item{Type: item.Thinking, SubJob: "s0", Run: 1, ID: "h", Text: "a thought", Done: true})
+	if talk.Told("a thought") || talk.Told("") || (*Talk)(nil).Told("a thought") {
+		t.Error("a thought is told")
+	}
+	hears(talk, h, says("s0", "a", "an answer ", true))
+	if !talk.Told(" an answer\n") || talk.Told("another") {
+		t.Error("the answer is not told")
+	}
+	hears(talk, h, item.Item{Type: item.Tool, SubJob: "s0", Run: 1, ID: "t", Tool: "run", Done: true})
+	if talk.Told("an answer") {
+		t.Error("it is told though a call stands below it")
+	}
+}
+
+// Thoughts and what programs print are dim, texts are not; a text may have any name.
+func TestThoughtsAreDim(t *testing.T) {
+	h, talk := row(t, 1), &Talk{Paint: true, speaker: "s0"}
+	shows(t, hears(talk, h,
+		item.Item{Type: item.Thinking, SubJob: "s0", Run: 1, ID: "h", Text: "hm", Done: true},
+		item.Item{Type: item.Log, SubJob: "s0", Run: 1, ID: "l", Text: "logged", Done: true},
+		says("s0", "t/output", "said", true),
+		item.Item{Type: item.Log, SubJob: "s0", Run: 1, ID: "t/output", Text: "printed"},
+	), "\x1b[2m~ hm\x1b[0m", "\x1b[2m! logged\x1b[0m", "said", "\x1b[2m! printed\x1b[0m")
+}
+
+func TestOfManyCallsInProgressSomeAreShown(t *testing.T) {
+	h, talk := row(t, 1), &Talk{}
+	for n := range mostCalls + 2 {
+		hears(talk, h, item.Item{Type: item.Tool, SubJob: "s0", Run: 1, ID: fmt.Sprint(n), Tool: "run"})
+	}
+	if rows := talk.open(80); len(rows) != mostCalls || talk.quiet() {
+		t.Errorf("%q, quiet %t", rows, talk.quiet())
+	}
+}
