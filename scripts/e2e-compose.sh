@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Proves the containers: starts bus and services from their images, submits jobs from outside, restarts each
 # container in turn while jobs run, and checks that every job finishes and that its log folds to what is stored; that
-# files are found on this machine, health and metrics on its ports, and that a job with a model, whose key lies in a
-# file, ends as at home. Takes everything down again.
+# files are found on this machine, health and metrics on its ports, that a job with a model, whose key lies in a
+# file, ends as at home, and that a job that is sent to the gateway over HTTP does. Then it does the example once more with
+# docker-compose.secure.yml, where everyone has a key, and a stranger gets nothing. Takes everything down again.
 #
 # Without a docker command there is nothing to prove and it says so; with one but without an engine it says so
 # loudly. REQUIRE_ENGINE=1 makes both an error.
@@ -41,6 +42,8 @@ room=$(mktemp -d)
 mkdir "$room/out" "$room/secrets"
 echo scripted-key >"$room/secrets/openai"
 JOBGRAPH_USER=$(id -u):$(id -g)
+JOBGRAPH_GATEWAY_PORT=${JOBGRAPH_GATEWAY_PORT:-$(free_port 18420)}
+export COMPOSE_PROFILES=http JOBGRAPH_TOKEN=a-token-of-the-containers JOBGRAPH_GATEWAY_PORT
 export JOBGRAPH_OUT=$room/out JOBGRAPH_SECRETS=$room/secrets JOBGRAPH_USER OPENAI_API_KEY_FILE=/run/secrets/openai OPENAI_MODEL=scripted OPENAI_BASE_URL=http://model:18080/v1
 unset OPENAI_API_KEY
 rounds=${ROUNDS:-3}
@@ -90,10 +93,24 @@ finish() {
 	done
 }
 
+# over_http prints the answer of the gateway to a request: METHOD PATH [BODY].
+over_http() {
+	curl -sS --fail-with-body --max-time "$limit" -X "$1" -H "Authorization: Bearer $JOBGRAPH_TOKEN" ${3:+-d "$3"} "http://127.0.0.1:$JOBGRAPH_GATEWAY_PORT$2"
+}
+
+# by_gateway runs the example with a request over HTTP, and waits there for its end.
+by_gateway() {
+	local request id reply
+	request=$(jq -c '. + {inputs: ((.inputs // {}) + {path: "/examples", out: "/out"})}' examples/inventory/job.json)
+	id=$(over_http POST /api/v1/jobs "$request" | jq -r .job_id)
+	reply=$(over_http GET "/api/v1/jobs/$id/wait?timeout=${limit}s")
+	case $reply in *'"status":"FINISHED"'*) echo "finished $id" ;; *) echo "job $id ended otherwise: $reply" >&2 && return 1 ;; esac
+}
+
 # ready waits until each service says of itself that it is healthy.
 ready() {
 	local service container deadline=$((SECONDS + limit))
-	for service in planner scheduler expert-runner; do
+	for service in planner scheduler expert-runner gateway; do
 		container=$("${compose[@]}" ps -q "$service")
 		until [ "$(docker inspect -f '{{.State.Health.Status}}' "$container")" = healthy ]; do
 			if [ "$SECONDS" -ge "$deadline" ]; then
@@ -117,7 +134,7 @@ echo "== a job on a fresh stack, whose files are found here"
 finish "$(submit)"
 for file in report.md graph.svg graph.json; do test -s "$room/out/$file"; done
 echo "== health and metrics on ports of this machine"
-for service in planner scheduler expert-runner; do
+for service in planner scheduler expert-runner gateway; do
 	address=$("${compose[@]}" port "$service" 8080)
 	case $address in 127.0.0.1:*) ;; *) echo "$service is published on $address" >&2 && exit 1 ;; esac
 	reply=$(exchange "$address" /readyz)
@@ -132,6 +149,9 @@ jobgraph run -f examples/report/job.yaml --attach examples/report/minutes --no-i
 }
 grep -q '(https://town.example/council/2026-05)' "$room/report"
 grep -q '(https://energy.example/schools) (not verified)' "$room/report"
+echo "== a job over HTTP"
+by_gateway
+[ "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$JOBGRAPH_GATEWAY_PORT/api/v1/jobs")" = 401 ]
 for container in expert-runner scheduler planner nats; do
 	echo "== restart $container while jobs run"
 	jobs=()
@@ -146,4 +166,23 @@ for container in expert-runner scheduler planner nats; do
 	finish "${jobs[@]}"
 done
 ready
+echo "== the same with a key and a role for everyone"
+docker rm -f "$project-model" >/dev/null
+"${compose[@]}" down -v --timeout 10 >/dev/null 2>&1
+export JOBGRAPH_KEYS=$room/keys
+mkdir "$JOBGRAPH_KEYS"
+compose+=(-f docker-compose.yml -f docker-compose.secure.yml)
+"${compose[@]}" up -d
+ready
+if jobgraph list >/dev/null 2>&1; then
+	echo "a stranger is let onto the bus" >&2
+	exit 1
+fi
+set -a
+. "$JOBGRAPH_KEYS/jobgraph/client.env"
+NATS_URL=tls://127.0.0.1:$JOBGRAPH_NATS_PORT
+set +a
+finish "$(submit)"
+by_gateway
+jobgraph doctor
 echo "== all jobs finished; every container was killed once"
