@@ -121,21 +121,26 @@ func factsOf(info *jetstream.ConsumerInfo) ConsumerFacts {
 // Pools returns the state of the consumers of all pools, by pool; batches have a pool of their own. Errors: ErrNotFound,
 // ErrUnavailable.
 func (q *Queues) Pools(ctx context.Context) (map[string]ConsumerFacts, error) {
-	stream, err := q.bus.js.Stream(ctx, q.bus.names.Work)
+	return q.named(ctx, q.bus.names.Work, poolDurable)
+}
+
+// named returns the state of the consumers of a stream whose names begin with a text, by the rest of their names.
+func (q *Queues) named(ctx context.Context, name, prefix string) (map[string]ConsumerFacts, error) {
+	stream, err := q.bus.js.Stream(ctx, name)
 	if err != nil {
-		return nil, fmt.Errorf("list pools: %w", class(err))
+		return nil, fmt.Errorf("list consumers of %s: %w", name, class(err))
 	}
-	pools := map[string]ConsumerFacts{}
+	found := map[string]ConsumerFacts{}
 	list := stream.ListConsumers(undated{ctx})
 	for info := range list.Info() {
-		if pool, ok := strings.CutPrefix(info.Name, poolDurable); ok {
-			pools[pool] = factsOf(info)
+		if rest, ok := strings.CutPrefix(info.Name, prefix); ok {
+			found[rest] = factsOf(info)
 		}
 	}
 	if err := list.Err(); err != nil {
-		return nil, fmt.Errorf("list pools: %w", class(err))
+		return nil, fmt.Errorf("list consumers of %s: %w", name, class(err))
 	}
-	return pools, nil
+	return found, nil
 }
 
 // Server describes the server.

@@ -21,6 +21,9 @@ type Peer struct {
 	Metadata map[string]string
 }
 
+// PrefixKey is the metadata key by which an instance without endpoints says to which prefix it belongs.
+const PrefixKey = "jobgraph.prefix"
+
 // linger is how long to wait for more answers after the first: the number and distance of the instances are unknown.
 const linger = 250 * time.Millisecond
 
@@ -69,6 +72,6 @@ func (s Services) peer(body []byte) (p Peer, ok bool) {
 	if json.Unmarshal(body, &info) != nil || info.ID == "" {
 		return p, false
 	}
-	ours := slices.ContainsFunc(info.Endpoints, func(o Offer) bool { return strings.HasPrefix(o.Subject, s.bus.names.API("")) })
+	ours := info.Metadata[PrefixKey] == s.bus.names.Prefix() || slices.ContainsFunc(info.Endpoints, func(o Offer) bool { return strings.HasPrefix(o.Subject, s.bus.names.API("")) })
 	return Peer{ID: info.ID, Metadata: info.Metadata}, ours
 }

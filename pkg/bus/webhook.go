@@ -16,6 +16,8 @@ const (
 	webhookIdle = 30 * 24 * time.Hour
 	// webhookAhead limits the notices of a target that wait for another attempt.
 	webhookAhead = 1024
+	// webhookDurable begins the names of the consumers of targets.
+	webhookDurable = "webhook-"
 	// headerWebhook is the header of a notice with its id, which is the same in all attempts.
 	headerWebhook = "webhook-id"
 )
@@ -40,7 +42,7 @@ func (b *Bus) Webhooks() Webhooks { return Webhooks{b} }
 
 // consumer is the position of a target: all gateways share it.
 func (w Webhooks) consumer(target string) ConsumerSpec {
-	c := ConsumerSpec{Stream: w.bus.names.Log, Durable: "webhook-" + target, MaxAckPending: webhookAhead, OnDemand: true, Idle: webhookIdle}
+	c := ConsumerSpec{Stream: w.bus.names.Log, Durable: webhookDurable + target, MaxAckPending: webhookAhead, OnDemand: true, Idle: webhookIdle}
 	for _, kind := range []events.Kind{events.KindJobFinished, events.KindJobFailed, events.KindJobStopped} {
 		c.Filters = append(c.Filters, w.bus.names.Prefix()+".event.*.*."+string(kind))
 	}
@@ -58,6 +60,11 @@ func (w Webhooks) Follow(ctx context.Context, target string) (*Subscription, err
 	}
 	c.StartSeq = log.LastSeq + 1
 	return w.consume(ctx, c)
+}
+
+// Targets returns the state of each target's position by its name. Errors: ErrNotFound, ErrUnavailable.
+func (w Webhooks) Targets(ctx context.Context) (map[string]ConsumerFacts, error) {
+	return w.bus.Queues().named(ctx, w.bus.names.Log, webhookDurable)
 }
 
 // Again reads the notices of all targets that are to be sent again. Errors: those of Follow.

@@ -147,6 +147,7 @@ func TestNoEventIsLostOrDoubledAcrossAHundredDeathsOfTheGateway(t *testing.T) {
 	})
 	s.state(events.Event{Kind: events.KindJobRequested, Job: "j", Data: &events.JobRequested{Request: events.Request{Goal: "g"}, Rules: events.Rules{Version: events.RulesVersion}}})
 
+	s.cli("doctor").wants(t, 1, "gateways  127.0.0.1:"+s.ports[g]) // The other services are not there.
 	reader := &sseReader{url: "http://127.0.0.1:" + s.ports[g] + "/api/v1/jobs/j/events?until=end", news: make(chan struct{}, 1)}
 	var running sync.WaitGroup
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -210,6 +211,11 @@ func TestNoEventIsLostOrDoubledAcrossAHundredDeathsOfTheGateway(t *testing.T) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		return !slices.ContainsFunc(ids, func(id string) bool { return h.told[id] == "" })
+	})
+	g.kill()
+	s.state(events.Event{Kind: events.KindJobStopped, Job: "untold", Data: &events.JobEnded{JobMoved: events.JobMoved{Status: events.Stopped}}})
+	until(t, "doctor misses the gateway", patience, func() bool {
+		return strings.Contains(s.cli("doctor").out, "webhook ops: no gateway serves it; 1 events wait")
 	})
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -22,7 +22,11 @@ type Service string
 const (
 	Scheduler Service = "jobgraph-scheduler"
 	Planner   Service = "jobgraph-planner"
+	Gateway   Service = "jobgraph-gateway" // It declares none, and is known by its address.
 )
+
+// AddressKey is the metadata key of the address at which a gateway serves HTTP.
+const AddressKey = "jobgraph.http"
 
 // line says which service must know a capability: level is the level of this release, silent that of a release that does
 // not declare it.

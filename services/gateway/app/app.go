@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/release"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/service"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/mcp"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/route"
@@ -41,7 +43,7 @@ func Run(_ context.Context, p *host.Process, s Settings, d Deps) error {
 		return err
 	}
 	return service.Run(p, d.Bus, func(b *bus.Bus) ([]host.Member, error) {
-		members := []host.Member{serve(p, b, s, keeper, targets, addr), refresh(p, keeper)}
+		members := []host.Member{serve(p, b, s, keeper, targets, addr), refresh(p, keeper), announce(p, b, addr)}
 		if len(targets) > 0 {
 			members = append(members, notify(p, b, targets))
 		}
@@ -64,6 +66,21 @@ func serve(p *host.Process, b *bus.Bus, s Settings, keeper *identity.Keeper, tar
 		}
 		ready()
 		p.Ready()
+		<-ctx.Done()
+		return nil
+	}}
+}
+
+// announce lets others on the bus know of the gateway and its address.
+func announce(p *host.Process, b *bus.Bus, addr string) host.Member {
+	return host.Member{Name: "announcement", Run: func(ctx context.Context, ready func()) error {
+		about := map[string]string{bus.PrefixKey: b.Names().Prefix(), release.AddressKey: addr}
+		stop, err := b.Services().Serve(string(release.Gateway), p.Build.Version, about, nil, verb.Metadata)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		ready()
 		<-ctx.Done()
 		return nil
 	}}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/release"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
@@ -153,6 +155,14 @@ func TestTheAPIStandsBesideHealthAndMetrics(t *testing.T) {
 	}
 	if status, body := get(t, at+"/api/v1/experts", s.StartToken); status != http.StatusOK || body != `{"experts":[]}` {
 		t.Errorf("%d %s", status, body)
+	}
+	if status, body := get(t, at+"/api/v1/health", s.StartToken); status != http.StatusOK || !strings.Contains(body, `"services":{"gateway":1,"planner":0,"scheduler":0}`) {
+		t.Errorf("%d %s", status, body)
+	}
+	var where []string
+	err := e.Bus.Services().Peers(t.Context(), string(release.Gateway), func(p bus.Peer) { where = append(where, "http://"+p.Metadata[release.AddressKey]) })
+	if err != nil || len(where) != 1 || where[0] != at {
+		t.Errorf("others know of %v, %v", where, err)
 	}
 	if err := stop(); err != nil {
 		t.Error(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/release"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
@@ -28,6 +29,7 @@ type diagnosis struct {
 	Access   string            `json:"access"`
 	Streams  []bus.StreamFacts `json:"streams"`
 	Services []serviceFacts    `json:"services"`
+	Gateways []string          `json:"gateways"`
 	Experts  []string          `json:"experts"`
 	Sandbox  []boxFacts        `json:"sandbox"`
 	// Tools are tools of cards that are not offered.
@@ -86,7 +88,7 @@ func (g operations) doctorCommand() *cobra.Command {
 }
 
 func diagnose(ctx context.Context, c *client.Client, monitor string) (*diagnosis, error) {
-	d := &diagnosis{Sync: "unknown", Faults: events.Faults{}, Services: []serviceFacts{}, Experts: []string{}, Sandbox: []boxFacts{}, Lost: []bus.LostJob{}, Quarantined: []string{}}
+	d := &diagnosis{Sync: "unknown", Faults: events.Faults{}, Services: []serviceFacts{}, Gateways: []string{}, Experts: []string{}, Sandbox: []boxFacts{}, Lost: []bus.LostJob{}, Quarantined: []string{}}
 	server, err := c.Bus().Streams().Server(ctx)
 	if err != nil {
 		return nil, err
@@ -148,7 +150,7 @@ func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
 			})
 		}
 	}
-	if err := d.batches(ctx, c); err != nil {
+	if err := errors.Join(d.batches(ctx, c), d.gateways(ctx, c)); err != nil {
 		return err
 	}
 	cards, err := c.Experts().List(ctx)
@@ -159,6 +161,32 @@ func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
 		d.Experts = append(d.Experts, card.ID)
 		d.kept(&card)
 		d.lacks(&card)
+	}
+	return nil
+}
+
+// gateways lists the gateways with their addresses, and finds webhooks that no gateway serves any more.
+func (d *diagnosis) gateways(ctx context.Context, c *client.Client) error {
+	err := c.Bus().Services().Peers(ctx, string(release.Gateway), func(p bus.Peer) { d.Gateways = append(d.Gateways, p.Metadata[release.AddressKey]) })
+	if err != nil && !errors.Is(err, bus.ErrNobody) {
+		return err
+	}
+	slices.Sort(d.Gateways)
+	targets, err := c.Bus().Webhooks().Targets(ctx)
+	if errors.Is(err, bus.ErrNotFound) {
+		return nil // Check has reported it.
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(targets)) {
+		facts := targets[name]
+		d.Services = append(d.Services, serviceFacts{"webhook " + name, facts})
+		if facts.Waiting == 0 && facts.Pending > 0 {
+			d.Faults = append(d.Faults, events.Fault{
+				Code: events.CodeUnavailable, Field: "webhook " + name, Message: fmt.Sprintf("no gateway serves it; %d events wait", facts.Pending), Hint: "start a gateway whose --webhooks lists it",
+			})
+		}
 	}
 	return nil
 }
@@ -356,6 +384,9 @@ func (g operations) writeDiagnosis(d *diagnosis) error {
 	}
 	for _, s := range d.Services {
 		fmt.Fprintf(&b, "service   %-18s %d waiting, %d in hand, %d readers\n", s.Name, s.Pending, s.Unsettled, s.Waiting)
+	}
+	if len(d.Gateways) > 0 {
+		fmt.Fprintf(&b, "gateways  %s\n", strings.Join(d.Gateways, ", "))
 	}
 	if len(d.Experts) > 0 {
 		fmt.Fprintf(&b, "experts   %s\n", strings.Join(d.Experts, ", "))

@@ -132,7 +132,7 @@ func health(c *call) error {
 	for _, r := range c.gateway.Health(ctx) {
 		out.Reasons = append(out.Reasons, verb.HealthReason{Name: r.Name, Text: r.Reason})
 	}
-	for _, service := range []release.Service{release.Scheduler, release.Planner} {
+	for _, service := range []release.Service{release.Scheduler, release.Planner, release.Gateway} {
 		n := 0
 		err := c.gateway.Client.Bus().Services().Peers(ctx, string(service), func(bus.Peer) { n++ })
 		if err != nil && !errors.Is(err, bus.ErrNobody) {
