@@ -34,6 +34,9 @@ var (
 	planner   = []Role{Planner}
 )
 
+// worked are the facts that a runner states of the runs of its pools.
+var worked = []events.Kind{events.KindInputRequested, events.KindSubJobStarted, events.KindSubJobProgressed, events.KindSubJobReported}
+
 // Table returns every row for the subjects under a prefix.
 func Table(n events.Names) []Row {
 	return slices.Concat(facts(n), traffic(n), verbs(n), kept(n), streams(n))
@@ -43,7 +46,7 @@ func Table(n events.Names) []Row {
 func facts(n events.Names) []Row {
 	who := map[events.Kind][]Role{
 		events.KindGraphCreated: planner, events.KindPlanRejected: planner, events.KindJobAnswered: planner,
-		events.KindInputRequested: workers, events.KindSubJobStarted: workers, events.KindSubJobProgressed: workers, events.KindSubJobReported: workers,
+		events.KindInputRequested: planner, events.KindSubJobStarted: planner, events.KindSubJobProgressed: planner, events.KindSubJobReported: {Scheduler, Planner},
 	}
 	rows := []Row{
 		{Subject: n.AllEvents(), About: "reading along", Subscribe: watchers},
@@ -61,6 +64,9 @@ func facts(n events.Names) []Row {
 		switch {
 		case d.Run:
 			rows = append(rows, Row{Subject: at + ".*.*", About: d.Doc, Publish: by})
+			if slices.Contains(worked, d.Kind) {
+				rows = append(rows, Row{Subject: at + ".*.*.{pool}", About: d.Doc, Publish: []Role{Runner}})
+			}
 		default:
 			rows = append(rows, Row{Subject: at, About: d.Doc, Publish: by}, Row{Subject: at + ".>", About: d.Doc, Publish: by})
 		}
@@ -83,7 +89,8 @@ func traffic(n events.Names) []Row {
 		{Subject: conversations, About: "what was said in sessions", Publish: scheduler},
 		{Subject: item.LiveSubjects(n).All(), About: "live items", Publish: workers},
 		{Subject: n.Live("*", "*"), About: "live items for those who are there", Publish: workers, Subscribe: watchers},
-		{Subject: n.AllAside(), About: "dead letters", Publish: writers},
+		{Subject: n.AllAside(), About: "dead letters", Publish: []Role{Scheduler, Planner}},
+		{Subject: n.Prefix() + ".dlq.work.>", About: "work that no runner understands", Publish: []Role{Runner}},
 		{Subject: n.Prefix() + ".dlq.webhook.>", About: "notices that no webhook took", Publish: []Role{Gateway}},
 		{Subject: n.PoolWork("~webhook"), About: "notices that are sent again", Publish: []Role{Gateway}},
 		{Subject: n.Prefix() + ".cancel.>", About: "ends of runs", Publish: []Role{Scheduler, Planner}, Subscribe: workers},

@@ -155,6 +155,10 @@ func signed(n events.Names, subject string) bool {
 	return strings.HasPrefix(rest, "api.") || subject == n.Request()
 }
 
+// Signed reports whether signatures count for this connection. Then everyone has a role, and the facts of a run name its pool in their
+// subjects.
+func (b *Bus) Signed() bool { return b.sealing.lists != "" }
+
 // signer finds whose signature a message has; asked is false without a list.
 func (s *sealing) signer(m *events.Message, at time.Time) (who *seal.Signer, asked bool, err error) {
 	list := s.signers()

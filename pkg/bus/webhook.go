@@ -46,7 +46,7 @@ func (w Webhooks) consumer(target string) ConsumerSpec {
 	for _, kind := range []events.Kind{events.KindJobFinished, events.KindJobFailed, events.KindJobStopped} {
 		c.Filters = append(c.Filters, w.bus.names.Prefix()+".event.*.*."+string(kind))
 	}
-	c.Filters = append(c.Filters, w.bus.names.Prefix()+".event.*.*."+string(events.KindInputRequested)+".*.*")
+	c.Filters = append(c.Filters, w.bus.names.Prefix()+".event.*.*."+string(events.KindInputRequested)+".>")
 	return c
 }
 

@@ -61,11 +61,14 @@ func (l Logs) Written(ctx context.Context, job, subjob string, run int) (*Writte
 // report returns the report of a run, of the latest one for 0; nil if there is none.
 func (l Logs) report(ctx context.Context, job, subjob string, run int) (*events.Event, error) {
 	n := l.client.Names()
-	subject := n.Event(job, events.KindSubJobReported, subjob, "*")
+	subject := n.Event(job, events.KindSubJobReported, subjob, ">")
 	if run > 0 {
 		subject = n.RunEvent(job, events.KindSubJobReported, subjob, run)
 	}
 	s, err := l.client.bus.Streams().LastOn(ctx, n.Log, subject)
+	if errors.Is(err, ErrNotFound) && run > 0 {
+		s, err = l.client.bus.Streams().LastOn(ctx, n.Log, n.RunEventOf(job, events.KindSubJobReported, subjob, run, "*"))
+	}
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}

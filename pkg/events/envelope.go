@@ -42,6 +42,7 @@ type Event struct {
 	Job     string    // Job is the job's id.
 	SubJob  string    // SubJob is the SubJob of the run, for facts about one run.
 	Run     int       // Run is the number of that run.
+	Pool    string    // Pool is the pool that the run belongs to according to the subject, if it says so: only its workers may publish there.
 	Key     string    // Key is the last token of the subject, for facts about a request, a timer or a turn.
 	Control bool      // Control is true if the event was read from the job's control subject.
 	Source  string    // Source is the CloudEvents source: the component that published the event.
@@ -68,7 +69,7 @@ func Encode(n Names, e Event) (Message, error) {
 	}
 	switch {
 	case byKind[e.Kind].Run:
-		m.Subject = n.RunEvent(e.Job, e.Kind, e.SubJob, e.Run)
+		m.Subject = n.RunEventOf(e.Job, e.Kind, e.SubJob, e.Run, e.Pool)
 	case e.Key != "":
 		m.Subject = n.Event(e.Job, e.Kind, e.Key)
 	default:
@@ -85,7 +86,7 @@ func Decode(n Names, m Message) (e Event, ok bool) {
 	if !ok {
 		return e, false
 	}
-	e = Event{Kind: a.Kind, Job: a.Job, SubJob: a.SubJob, Run: a.Run, Key: a.ID, Control: a.Control}
+	e = Event{Kind: a.Kind, Job: a.Job, SubJob: a.SubJob, Run: a.Run, Pool: a.Pool, Key: a.ID, Control: a.Control}
 	e.ID, e.Source, e.Trace = m.Get(HeaderID), m.Get(HeaderSource), m.Get(HeaderTrace)
 	ceType, skippable, body := m.Get(HeaderType), m.Get(HeaderSkippable) == "true", m.Body
 	if ceType == "" {

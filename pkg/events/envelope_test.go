@@ -123,7 +123,7 @@ func TestAMessageThatIsNoneOfTheLogIsNotRead(t *testing.T) {
 	for _, subject := range []string{
 		"", "jobs", "jobs.event", "jobs.event.1.j1.control", "jobs.event.64.j1.control", "other.event.36.j1.control", "jobs.event.36.j1", "jobs.event.36.j1.a",
 		"jobs.event.36.j1.subjob.reported.a", "jobs.event.36.j1.subjob.reported.a.0", "jobs.event.36.j1.subjob.reported.a.-1", "jobs.event.36.j1.subjob.reported.a.01",
-		"jobs.event.36.j1.subjob.reported.a.1.2", "jobs.event.36.j1.subjob.reported.a b.1", "jobs.event.36.j*1.control", "jobs.event.036.j1.control",
+		"jobs.event.36.j1.subjob.reported.a.1.p.2", "jobs.event.36.j1.subjob.reported.a.1.*", "jobs.event.36.j1.subjob.reported.a b.1", "jobs.event.36.j*1.control", "jobs.event.036.j1.control",
 	} {
 		if e, ok := Decode(n, Message{Subject: subject}); ok {
 			t.Errorf("%q is read as %+v", subject, e)

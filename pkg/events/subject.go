@@ -91,6 +91,15 @@ func (n Names) RunEvent(job string, k Kind, subjob string, run int) string {
 	return n.job(job) + string(k) + "." + subjob + "." + strconv.Itoa(run)
 }
 
+// RunEventOf is RunEvent with the pool of the run as the last token, so that permissions can say who may publish it; an empty pool
+// leaves it out.
+func (n Names) RunEventOf(job string, k Kind, subjob string, run int, pool string) string {
+	if pool == "" {
+		return n.RunEvent(job, k, subjob, run)
+	}
+	return n.RunEvent(job, k, subjob, run) + "." + pool
+}
+
 // Template is the form of the subjects of a kind, with names in braces for what differs.
 func (n Names) Template(d *Definition) string {
 	job := n.prefix + ".event.{shard}.{job}."
@@ -174,6 +183,7 @@ type Address struct {
 	// SubJob and Run are set for facts about one run.
 	SubJob string
 	Run    int
+	Pool   string // Pool is the pool of the run, if the subject names it.
 	ID     string // ID is the token after the verb of any other fact: the request, the timer, the turn.
 }
 
@@ -194,6 +204,9 @@ func (n Names) Parse(subject string) (a Address, ok bool) {
 	}
 	a.Kind = Kind(t[2] + "." + t[3])
 	if byKind[a.Kind].Run {
+		if len(t) == 7 && ValidToken(t[6]) {
+			a.Pool, t = t[6], t[:6]
+		}
 		return a, len(t) == 6 && a.parseRun(t[4], t[5])
 	}
 	if len(t) > 4 {

@@ -17,6 +17,12 @@ func TestEverySubjectIsReadAsItWasBuilt(t *testing.T) {
 				switch {
 				case d.Run:
 					subject, want = n.RunEvent(job, d.Kind, subjob, int(run)+1), Address{Job: job, Kind: d.Kind, SubJob: subjob, Run: int(run) + 1}
+					of := want
+					of.Pool = "p"
+					if got, ok := n.Parse(n.RunEventOf(job, d.Kind, subjob, int(run)+1, "p")); !ok || !reflect.DeepEqual(got, of) || n.RunEventOf(job, d.Kind, subjob, int(run)+1, "") != subject {
+						t.Logf("with a pool %s is read as %+v", subject, got)
+						return false
+					}
 				case d.Control:
 					want = Address{Job: job, Control: true}
 				}

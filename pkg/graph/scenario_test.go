@@ -305,6 +305,37 @@ func TestRecoverWaitsForTheFenceOfAClaimedRun(t *testing.T) {
 	g.wantStatus(events.Finished)
 }
 
+// The subject of a fact may name a pool, whose workers alone may publish there: they state nothing of the runs of other pools.
+func TestAPoolReportsOnItsOwnRuns(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"), sub("b"))
+	state := func(subjob, pool string, kind events.Kind, data any) Verdict {
+		e := g.event(kind, subjob, 1, "", data)
+		e.Pool = pool
+		g.log = append(g.log, e)
+		effect := g.job.Step(e)
+		g.moves = append(g.moves, g.job.Transitions()...)
+		g.deliver()
+		return effect.Verdict
+	}
+	report := &events.SubJobReported{Outcome: events.Success, Output: []byte(`1`)}
+	for _, got := range []Verdict{
+		state("a", "other", events.KindSubJobReported, report), state("a", "other", events.KindSubJobStarted, &events.SubJobStarted{}),
+		state("a", "other", events.KindInputRequested, &events.InputRequested{Request: "q", Kind: events.InputClarification}),
+	} {
+		if got != Ignored {
+			t.Errorf("a fact of another pool is %s", got)
+		}
+	}
+	g.wantOpen("a/1", "b/1")
+	delete(g.orders, "a/1")
+	if got := state("a", events.DefaultPool, events.KindSubJobReported, report); got != Applied {
+		t.Errorf("the report of the pool is %s", got)
+	}
+	g.succeed("b")
+	g.wantStatus(events.Finished)
+}
+
 func TestRecoverNeedNotWaitWhenTheStoppedRunHasReported(t *testing.T) {
 	g := start(t, nil)
 	g.plan("~plan", sub("a"))

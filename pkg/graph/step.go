@@ -65,6 +65,11 @@ func ignored(format string, args ...any) Effect {
 }
 
 func (j *Job) apply(e *events.Event) Effect {
+	if e.Pool != "" {
+		if n := j.dag.find(e.SubJob); n != nil && n.Pool != e.Pool {
+			return ignored("%s is for pool %s, not %s", e.SubJob, n.Pool, e.Pool)
+		}
+	}
 	switch e.Kind {
 	case events.KindSubJobReported:
 		return j.outcomes.reported(e)

@@ -158,6 +158,7 @@ func (r *scheduler) partition(i int, spec bus.ConsumerSpec) host.Member {
 			default: // It is known already.
 			}
 		}
+		settings.Pooled = r.bus.Signed()
 		settings.Hook = service.Hook[loop.Point](r.Hook)
 		ports := adapter.New(r.bus)
 		all := loop.Ports{

@@ -59,8 +59,15 @@ const payload = "a payload that is too large for an event: "
 func attacks() []attack {
 	facts := []attack{
 		{"a report", (*siege).queued, func(h *hand, v victim) {
-			h.forge(events.Event{Kind: events.KindSubJobReported, Job: v.job, SubJob: v.subjob, Run: 1, Data: &events.SubJobReported{Outcome: events.Success, Output: []byte(`"forged"`)}})
-		}, ended, []string{"mallory"}},
+			for _, pool := range []string{"", v.pool, "m"} {
+				h.forge(events.Event{Kind: events.KindSubJobReported, Job: v.job, SubJob: v.subjob, Run: 1, Pool: pool, Data: &events.SubJobReported{Outcome: events.Success, Output: []byte(`"forged"`)}})
+			}
+		}, ended, nil},
+		{"a question", (*siege).queued, func(h *hand, v victim) {
+			for _, pool := range []string{"", v.pool, "m"} {
+				h.forge(events.Event{Kind: events.KindInputRequested, Job: v.job, SubJob: v.subjob, Run: 1, Pool: pool, Data: &events.InputRequested{Request: "forged", Kind: events.InputClarification}})
+			}
+		}, func(s *siege, v victim, _ []*hand) bool { return s.status(v) == events.Waiting }, nil},
 		{"an end", (*siege).queued, func(h *hand, v victim) {
 			h.forge(events.Event{Kind: events.KindJobFinished, Job: v.job, Data: &events.JobEnded{JobMoved: events.JobMoved{Status: events.Finished}, Result: []byte(`"forged"`)}})
 		}, func(s *siege, v victim, _ []*hand) bool {
@@ -131,6 +138,7 @@ func kept() []attack {
 		{"a journal", (*siege).queued, func(h *hand, v victim) {
 			h.say(h.admin.Names().JournalOf(v.job, v.subjob), `{"type":"closed","run":1,"reason":"forged"}`)
 		}, stored("JOBS_JOURNAL", "jobs.journal.{job}.a"), []string{"mallory"}},
+		{"a dead letter", nil, func(h *hand, _ victim) { h.say("jobs.dlq.fact.1", "forged") }, stored("JOBS_DLQ", "jobs.dlq.fact.1"), nil},
 		{"a saved state", (*siege).queued, func(h *hand, v victim) { h.say("$KV.JOBS_STATE."+v.job, `{"status":"FINISHED","result":"forged"}`) }, stored("KV_JOBS_STATE", "$KV.JOBS_STATE.{job}"), nil},
 		{"the deletion of a state", (*siege).queued, func(h *hand, v victim) { h.say("$KV.JOBS_STATE."+v.job, "forged", "KV-Operation", "DEL") }, stored("KV_JOBS_STATE", "$KV.JOBS_STATE.{job}"), nil},
 		{"a payload", (*siege).payload, func(h *hand, v victim) {

@@ -27,9 +27,9 @@ func (s States) State(ctx context.Context, job string) ([]byte, error) {
 }
 
 // Reported implements loop.States.
-func (s States) Reported(ctx context.Context, job, subjob string, run int) (bool, error) {
+func (s States) Reported(ctx context.Context, of events.Address) (bool, error) {
 	names := s.bus.Names()
-	_, err := s.bus.Streams().LastOn(ctx, names.Log, names.RunEvent(job, events.KindSubJobReported, subjob, run))
+	_, err := s.bus.Streams().LastOn(ctx, names.Log, names.RunEventOf(of.Job, events.KindSubJobReported, of.SubJob, of.Run, of.Pool))
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/events"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
@@ -108,7 +109,7 @@ func (r *run) overInLog(d *task.Decision) (bool, error) {
 	if !d.Takeover && r.delivery.Count <= 1 {
 		return false, nil
 	}
-	return r.loop.States.Reported(r.ctx, r.Job, r.SubJob, r.Run)
+	return r.loop.States.Reported(r.ctx, events.Address{Job: r.Job, SubJob: r.SubJob, Run: r.Run, Pool: r.Facts})
 }
 
 // claimant is the run with this runner as its owner.

@@ -58,13 +58,13 @@ type saved struct{ *ports }
 
 func (saved) State(context.Context, string) ([]byte, error) { return nil, nil }
 
-func (s saved) Reported(_ context.Context, _, _ string, run int) (bool, error) {
+func (s saved) Reported(_ context.Context, of events.Address) (bool, error) {
 	s.Lock()
 	defer s.Unlock()
 	if s.IsAway() {
 		return false, leasetest.ErrAway
 	}
-	return slices.Contains(s.lines, fmt.Sprintf("%s %d", events.KindSubJobReported, run)), nil
+	return slices.Contains(s.lines, fmt.Sprintf("%s %d", events.KindSubJobReported, of.Run)), nil
 }
 
 func (w *ports) Tell(e events.Event) {

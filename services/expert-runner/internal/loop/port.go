@@ -40,7 +40,7 @@ type Items interface {
 // report of a run.
 type States interface {
 	State(ctx context.Context, job string) ([]byte, error)
-	Reported(ctx context.Context, job, subjob string, run int) (bool, error)
+	Reported(ctx context.Context, of events.Address) (bool, error)
 }
 
 // Contexts keeps the ids by which remote agents know sessions.

@@ -262,7 +262,7 @@ func (l *Loop) settled(d *queue.Delivery, err error) {
 func (r *run) state(kind events.Kind, data any) {
 	r.loop.Meter.Published(kind)
 	r.loop.Log.Tell(events.Event{
-		Kind: kind, Job: r.Job, SubJob: r.SubJob, Run: r.Run, Source: source, Data: data, Trace: r.delivery.Trace,
+		Kind: kind, Job: r.Job, SubJob: r.SubJob, Run: r.Run, Pool: r.Facts, Source: source, Data: data, Trace: r.delivery.Trace,
 		ID: jobrun.EventID(r.Job, kind, r.SubJob, r.Run),
 	})
 }

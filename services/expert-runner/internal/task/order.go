@@ -14,6 +14,8 @@ type Order struct {
 	events.Work
 	// Pool and Expert are taken from the subject.
 	Pool, Expert string
+	// Facts is the pool that the subjects of the run's facts name; empty if they name none.
+	Facts string
 }
 
 // Read parses a work message. The subject alone decides job, SubJob and run; a contradicting body is an error, and so is work that
@@ -40,6 +42,9 @@ func Read(n events.Names, subject string, body []byte) (*Order, error) {
 		return unreadable(fmt.Errorf("kind %.40q is not for an expert", string(o.Kind)))
 	}
 	o.Job, o.SubJob, o.Run = at.Job, at.SubJob, at.Run
+	if o.ReportSubject == n.RunEventOf(o.Job, events.KindSubJobReported, o.SubJob, o.Run, o.Pool) {
+		o.Facts = o.Pool
+	}
 	o.settle()
 	return o, nil
 }

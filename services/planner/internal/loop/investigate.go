@@ -167,14 +167,17 @@ func (t *planningRun) work(c *planning.Command, card *events.Card, n int, late t
 	if !t.w.Deadline.IsZero() && t.w.Deadline.Before(late) {
 		late = t.w.Deadline
 	}
-	limit := c.Look.Limit
+	limit, facts := c.Look.Limit, ""
+	if t.loop.Pooled {
+		facts = pool
+	}
 	w := events.Work{
 		Kind: events.WorkExecute, Job: t.w.Job, SubJob: id, Run: inquiryRun, Attempt: 1,
 		Spec: events.SubJob{ID: id, Goal: c.Look.Query, Context: r.Context, Expert: card.ID, ExpertName: card.Name, Pool: pool, Pure: card.Pure, Timeout: &limit},
 		Goal: c.Look.Query, Context: r.Context, Inputs: r.Inputs, InputsRef: r.InputsRef, Attachments: r.Attachments,
 		Deadline: late, Session: r.Session, User: r.User, Locale: t.planning.State().Locale,
 		Brief: t.w.Brief, BriefRef: t.w.BriefRef,
-		ReportSubject:  names.RunEvent(t.w.Job, events.KindSubJobReported, id, inquiryRun),
+		ReportSubject:  names.RunEventOf(t.w.Job, events.KindSubJobReported, id, inquiryRun, facts),
 		IdempotencyKey: jobrun.ID(jobrun.IncarnationOf(t.w), id, inquiryRun),
 		ClaimSubject:   names.JournalOf(t.w.Job, id), Lease: events.Duration(leaseOf(t.w)), CancelSubject: names.Cancel(t.w.Job, id),
 	}

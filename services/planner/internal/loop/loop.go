@@ -35,6 +35,8 @@ type Settings struct {
 	Journal lease.Journal
 	Blobs   Blobs
 	Catalog Catalog
+	// Pooled has the experts that are asked report on subjects that name their pool.
+	Pooled bool
 	// Dispatcher issues work to the experts that are asked before planning.
 	Dispatcher Dispatcher
 	// History reads earlier turns of a session; may be nil.

@@ -23,6 +23,8 @@ type Settings struct {
 	CacheBytes int
 	// CacheJobs limits the jobs at rest that are kept in memory.
 	CacheJobs int
+	// Pooled has the facts of runs published on subjects that name the pool of the run.
+	Pooled bool
 	// Window is the maximum number of runs in a pool's queue while more are ready, fewer if the pool is slower: waiting work is
 	// admitted by priority and session. 0 publishes all ready work.
 	Window int

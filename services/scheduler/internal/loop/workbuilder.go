@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/run"
@@ -61,7 +62,7 @@ func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Comma
 		Goal: r.Goal, Context: r.Context, Inputs: r.Inputs, InputsRef: r.InputsRef, Attachments: r.Attachments,
 		Select: o.Select, LifeCycle: o.LifeCycle, Deadline: o.Deadline, Budget: joblog.Budget(&j.state.Rules, j.state.Cost),
 		Session: r.Session, Thread: r.Thread, User: r.User, Locale: r.Locale,
-		ReportSubject:  b.Names.RunEvent(j.id, events.KindSubJobReported, cmd.SubJob, cmd.Run),
+		ReportSubject:  b.Names.RunEventOf(j.id, events.KindSubJobReported, cmd.SubJob, cmd.Run, b.pooled(o.Pool)),
 		IdempotencyKey: run.ID(j.born(), cmd.SubJob, cmd.Run),
 		ClaimSubject:   b.Names.JournalOf(j.id, cmd.SubJob), Lease: requested.Rules.Lease,
 		CancelSubject: b.Names.Cancel(j.id, cmd.SubJob),
@@ -101,6 +102,14 @@ func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Comma
 		return w, b.finalizeRequest(ctx, j, o, r, w)
 	}
 	return w, nil
+}
+
+// pooled is the pool that the subjects of a run's facts name; "" for none.
+func (b *workBuilder) pooled(pool string) string {
+	if !b.Pooled || pool == events.PlannerPool || pool == schedule.Pool {
+		return ""
+	}
+	return pool
 }
 
 // addBrief puts what the run should know of its job into work that has everything else.
