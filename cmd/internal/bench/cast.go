@@ -33,6 +33,8 @@ type order struct {
 	SyncAlways bool   `json:"sync_always,omitempty"`
 	// Profile is the folder for a CPU profile, empty for none.
 	Profile string `json:"profile,omitempty"`
+	// Secure is the folder of keys and accounts, empty for a bus without permissions.
+	Secure string `json:"secure,omitempty"`
 }
 
 // serverPart is the name of the server among the parts.
@@ -44,6 +46,8 @@ type solo struct {
 	fail  func(error) // Called if a part ends by itself.
 	nats  *server.Server
 	parts []*running
+	// secure is the folder of keys, empty for none.
+	secure string
 }
 
 // running is a part in a goroutine, which ends after stop; done is closed after err is written.
@@ -56,9 +60,9 @@ type running struct {
 
 // newSolo starts the server.
 func newSolo(c scene, o order) (*solo, address, error) {
-	nats, err := startServer(o.Store, false, o.SyncAlways)
-	s := &solo{log: c.log, fail: c.fail, nats: nats}
-	return s, address{embedded: nats, log: c.log}, err
+	nats, err := startServer(o, false)
+	s := &solo{log: c.log, fail: c.fail, nats: nats, secure: o.Secure}
+	return s, address{embedded: nats, log: c.log, secure: o.Secure}, err
 }
 
 func (s *solo) add(ctx context.Context, p part) error {
@@ -66,7 +70,7 @@ func (s *solo) add(ctx context.Context, p part) error {
 	r := &running{name: p.name, stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
-		r.err = p.run(ctx, address{embedded: s.nats, log: s.log})
+		r.err = p.run(ctx, address{embedded: s.nats, log: s.log, secure: s.secure})
 		if ctx.Err() == nil {
 			s.fail(fmt.Errorf("%s ended unasked: %w", p.name, r.err))
 		}

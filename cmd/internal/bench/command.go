@@ -56,7 +56,7 @@ func New(o Options) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, o) },
 	}
-	c.Flags().StringVar(&f.workload, "workload", "all", "chain, fan, random, or all of these; plan, tool, agents, cancel, wait, burst, wide, deep or many, which have none of these floors")
+	c.Flags().StringVar(&f.workload, "workload", "all", "chain, fan, random, or all of these; plan, tool, agents, cancel, wait, burst, wide, deep, many, gateway or secure, which have none of these floors")
 	c.Flags().StringVar(&f.dag, "dag", "", "file with a plan whose graph is run beside the floor, in place of a workload; --size is how many jobs of it at once")
 	c.Flags().StringVar(&f.mode, "mode", ModeEmbedded, "embedded: one process; services: three processes and a server over TCP")
 	c.Flags().StringVar(&f.sync, "sync", SyncDefault, "default: the server writes through from time to time; always: before each acknowledgement")
@@ -154,6 +154,9 @@ func (f *flags) measure(ctx context.Context, self []string, name string, progres
 		r.Measures, err = s.deep(ctx)
 	case "many":
 		r.Measures, err = s.many(ctx)
+	case "secure":
+		r.Mode = ModeServices
+		r.Measures, err = f.secure(ctx, self, size)
 	case "burst":
 		r.Measures, err = bursts(ctx, self, probe{Workload: name, Size: size, Under: under, Profile: f.profile})
 	default:
@@ -169,7 +172,7 @@ func (f *flags) measure(ctx context.Context, self []string, name string, progres
 var comparable = []string{"chain", "fan", "random"}
 
 // alone are the workloads without a baseline.
-var alone = []string{"plan", "tool", "agents", "cancel", "wait", "burst", "wide", "deep", "many"}
+var alone = []string{"plan", "tool", "agents", "cancel", "wait", "burst", "wide", "deep", "many", "gateway", "secure"}
 
 // validate returns all faults of the flags.
 func (f *flags) validate() error {

@@ -42,7 +42,7 @@ func newCompany(ctx context.Context, c scene, o order) (*company, address, error
 	o.Part = serverPart
 	url, err := k.start(ctx, o)
 	k.order.URL = url
-	return k, address{url: url, log: c.log}, err
+	return k, address{url: url, log: c.log, secure: o.Secure}, err
 }
 
 func (c *company) add(ctx context.Context, p part) error {
@@ -132,6 +132,16 @@ func (p *process) ask() (usage, error) {
 		return u, io.ErrUnexpectedEOF
 	}
 	return u, json.Unmarshal([]byte(line), &u)
+}
+
+// of returns the usage of one part.
+func (c *company) of(name string) (usage, error) {
+	for _, p := range c.procs {
+		if p.name == name {
+			return p.ask()
+		}
+	}
+	return usage{}, fmt.Errorf("no part is called %s", name)
 }
 
 func (c *company) end() error {

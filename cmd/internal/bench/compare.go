@@ -177,7 +177,7 @@ func target(shape Shape, under Conditions, side string) float64 {
 // standardSize returns the size for which expectations and targets hold: nodes, width, DAGs, stops, jobs.
 func standardSize(name string) int {
 	switch name {
-	case "random", "dag":
+	case "random", "dag", "secure":
 		return 200
 	case "cancel":
 		return 100

@@ -44,6 +44,8 @@ type kit struct {
 	Model string `json:"model,omitempty"`
 	// Concurrency is that of each service, 0 for its default.
 	Concurrency int `json:"concurrency,omitempty"`
+	// Gateway is where a gateway serves HTTP, empty for none.
+	Gateway string `json:"gateway,omitempty"`
 }
 
 // noop is the expert that does nothing.
@@ -72,6 +74,9 @@ func (o ours) parts() []part {
 		service("scheduler", func(ctx context.Context, p *host.Process, b *bus.Bus) error {
 			return scheduler.Run(ctx, p, scheduler.Default(), scheduler.Deps{Bus: b})
 		}),
+	}
+	if o.kit.Gateway != "" {
+		list = append(list, door(o.kit.Gateway))
 	}
 	if o.foreign {
 		list = append(list, part{"foreign-worker", foreign})

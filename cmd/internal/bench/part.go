@@ -22,7 +22,7 @@ func runPart(ctx context.Context, o order, in io.Reader, out io.Writer, log *slo
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	if o.Part == serverPart {
-		s, err := startServer(o.Store, true, o.SyncAlways)
+		s, err := startServer(o, true)
 		if err != nil {
 			return err
 		}
@@ -35,7 +35,7 @@ func runPart(ctx context.Context, o order, in io.Reader, out io.Writer, log *slo
 	}
 	for _, p := range sys.parts() {
 		if p.name == o.Part {
-			return accompany(ctx, p, address{url: o.URL, log: log}, in, out)
+			return accompany(ctx, p, address{url: o.URL, log: log, secure: o.Secure}, in, out)
 		}
 	}
 	return fmt.Errorf("part %q: there is none of this name in %s", o.Part, o.Side)

@@ -8,7 +8,7 @@ import (
 	"log/slog"
 )
 
-// probe is the order for a workload that runs in a process of its own: cancel, wait, plan, tool, agents or burst.
+// probe is the order for a workload that runs in a process of its own: cancel, wait, plan, tool, agents, burst or gateway.
 type probe struct {
 	Workload string     `json:"workload"`
 	Size     int        `json:"size"`
@@ -34,6 +34,8 @@ func (p probe) run(ctx context.Context, self []string) ([]Measure, error) {
 		return p.agents(ctx, self)
 	case "burst":
 		return p.burst(ctx, self)
+	case "gateway":
+		return p.gateway(ctx, self)
 	}
 	return nil, fmt.Errorf("workload %q is no probe", p.Workload)
 }

@@ -18,11 +18,15 @@ import (
 const serverReady = 10 * time.Second
 
 // startServer runs a server with JetStream in a folder; with listen on a free loopback port, else in process only.
-func startServer(store string, listen, syncAlways bool) (*server.Server, error) {
-	s, err := server.NewServer(&server.Options{
+func startServer(o order, listen bool) (*server.Server, error) {
+	settings := &server.Options{
 		ServerName: "bench", Host: "127.0.0.1", Port: server.RANDOM_PORT, DontListen: !listen, NoLog: true, NoSigs: true,
-		JetStream: true, StoreDir: store, SyncAlways: syncAlways,
-	})
+		JetStream: true, StoreDir: o.Store, SyncAlways: o.SyncAlways,
+	}
+	if err := admit(settings, o.Secure); err != nil {
+		return nil, err
+	}
+	s, err := server.NewServer(settings)
 	if err != nil {
 		return nil, fmt.Errorf("make server: %w", err)
 	}
@@ -50,6 +54,7 @@ type address struct {
 	embedded *server.Server
 	url      string
 	log      *slog.Logger // The log of the services.
+	secure   string       // The folder of keys, empty for none.
 }
 
 // dial connects for the floor and for the driver.
@@ -57,6 +62,13 @@ func (a address) dial(name string) (*nats.Conn, error) {
 	opts := []nats.Option{nats.Name(name)}
 	if a.embedded != nil {
 		opts = append(opts, nats.InProcessServer(a.embedded))
+	}
+	if who := identities[name]; a.secure != "" {
+		key, err := nats.NkeyOptionFromSeed(seedFile(a.secure, who))
+		if err != nil {
+			return nil, fmt.Errorf("connect %s: %w", name, err)
+		}
+		opts = append(opts, key, nats.CustomInboxPrefix("_INBOX_"+who))
 	}
 	nc, err := nats.Connect(a.url, opts...)
 	if err != nil {
@@ -70,6 +82,9 @@ func (a address) bus(ctx context.Context, name string) (*bus.Bus, error) {
 	o := bus.Options{URL: a.url, Name: name, Logger: a.log}
 	if a.embedded != nil {
 		o.InProcess = a.embedded
+	}
+	if who := identities[name]; a.secure != "" {
+		o.NKey, o.InboxPrefix = seedFile(a.secure, who), "_INBOX_"+who
 	}
 	return bus.Connect(ctx, o)
 }

@@ -17,6 +17,8 @@ type scene struct {
 	under Conditions
 	// profile is a folder for CPU profiles, empty for none.
 	profile string
+	// secure gives each part a key and a role on the bus.
+	secure bool
 	// self starts this program as a child; log is the log of the services.
 	self []string
 	log  *slog.Logger
@@ -48,6 +50,12 @@ func raise(ctx context.Context, c scene) (*stage, error) {
 	s := &stage{store: store}
 	order := order{
 		Side: c.side, Kit: c.kit, Store: filepath.Join(store, "server"), SyncAlways: c.under.Sync == SyncAlways, Profile: c.profile,
+	}
+	if c.secure {
+		order.Secure = store
+		if err := equip(store); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(store))
+		}
 	}
 	var at address
 	if c.under.Mode == ModeServices {

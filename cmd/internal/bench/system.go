@@ -61,6 +61,7 @@ type writes struct {
 const (
 	sideHang = "hang" // Jobgraph with commands, models and tools that never end.
 	sideAsk  = "ask"  // Jobgraph with an expert that waits for an answer.
+	sideDoor = "door" // Jobgraph with a pure expert and a gateway.
 )
 
 // cards are the experts of sides that are not Go functions.
@@ -100,6 +101,8 @@ func systemOf(side string, k kit) (system, error) {
 		return ours{kit: k}, nil
 	case sideHang:
 		return ours{kit: k}, nil
+	case sideDoor:
+		return ours{kit: k, experts: []runner.Function{noop(true)}}, nil
 	case sideAsk:
 		return ours{experts: []runner.Function{ask()}}, nil
 	}

@@ -26,7 +26,9 @@ type trial struct {
 	Before int `json:"before,omitempty"`
 	// Warm runs the graphs once before the measurement, so that fresh processes are not measured.
 	Warm bool `json:"warm,omitempty"`
-	log  *slog.Logger
+	// Secure gives each part a key and a role on the bus.
+	Secure bool `json:"secure,omitempty"`
+	log    *slog.Logger
 }
 
 // beforeAtOnce is how many of the jobs of Before run at once.
@@ -41,7 +43,7 @@ func (t trial) run(ctx context.Context, self []string) (Sample, error) {
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	stage, err := raise(ctx, scene{side: t.Side, under: t.Under, profile: t.Profile, self: self, log: t.log, fail: fail})
+	stage, err := raise(ctx, scene{side: t.Side, under: t.Under, profile: t.Profile, secure: t.Secure, self: self, log: t.log, fail: fail})
 	if err != nil {
 		return s, err
 	}

@@ -1,0 +1,100 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nkeys"
+
+	"github.com/jobgraph/jobgraph/pkg/access"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// mostSecureCost limits what permissions cost, in percent of the throughput.
+const mostSecureCost = 5
+
+// secureRounds is how often each side of the comparison runs, in turns.
+const secureRounds = 5
+
+// accountsFile is the configuration of accounts in a folder of keys.
+const accountsFile = "accounts.conf"
+
+// identities are who connects on a bus with permissions, by the names of the connections.
+var identities = map[string]string{"expert-runner": "runner", "planner": "planner", "scheduler": "scheduler", "gateway": "gateway", "bench": "admin", "bench-reader": "admin"}
+
+// equip makes a key for each part, and the accounts of a server, in a folder.
+func equip(dir string) error {
+	list := []access.Identity{
+		{Name: "admin", Role: access.Admin},
+		{Name: "scheduler", Role: access.Scheduler},
+		{Name: "planner", Role: access.Planner},
+		{Name: "gateway", Role: access.Gateway},
+		{Name: "runner", Role: access.Runner, Pools: []string{events.DefaultPool}},
+	}
+	for i := range list {
+		pair, err := nkeys.CreateUser()
+		if err != nil {
+			return fmt.Errorf("make key: %w", err)
+		}
+		seed, err := pair.Seed()
+		if err != nil {
+			return fmt.Errorf("make key: %w", err)
+		}
+		if list[i].Key, err = pair.PublicKey(); err != nil {
+			return fmt.Errorf("make key: %w", err)
+		}
+		if err := os.WriteFile(seedFile(dir, list[i].Name), seed, 0o600); err != nil {
+			return fmt.Errorf("write key: %w", err)
+		}
+	}
+	text := access.Config([]access.Tenant{{Name: "jobgraph", Identities: list}})
+	if err := os.WriteFile(filepath.Join(dir, accountsFile), []byte(text), 0o600); err != nil {
+		return fmt.Errorf("write accounts: %w", err)
+	}
+	return nil
+}
+
+func seedFile(dir, identity string) string { return filepath.Join(dir, identity+".nk") }
+
+// admit has a server let in the keys of a folder.
+func admit(o *server.Options, dir string) error {
+	if dir == "" {
+		return nil
+	}
+	file, err := server.ProcessConfigFile(filepath.Join(dir, accountsFile))
+	if err != nil {
+		return fmt.Errorf("read accounts: %w", err)
+	}
+	o.Accounts, o.Nkeys, o.Users = file.Accounts, file.Nkeys, file.Users
+	return nil
+}
+
+// secure runs graphs in three processes, with permissions and without, in turns, and compares the throughput.
+func (f *flags) secure(ctx context.Context, self []string, size int) ([]Measure, error) {
+	var open, closed []float64
+	for range secureRounds {
+		for _, secure := range []bool{false, true} {
+			s, err := perform(ctx, self, trial{Side: SideClaimed, Shape: Shape{"random", size}, Under: Conditions{ModeServices, f.sync}, Profile: f.profile, Warm: true, Secure: secure})
+			if err != nil {
+				return nil, err
+			}
+			if secure {
+				closed = append(closed, s.PerSecond)
+			} else {
+				open = append(open, s.PerSecond)
+			}
+		}
+	}
+	slices.Sort(open)
+	slices.Sort(closed)
+	without, with := open[len(open)/2], closed[len(closed)/2]
+	return []Measure{
+		value("speed without permissions", "SubJobs/s", without),
+		value("speed with permissions", "SubJobs/s", with),
+		limited("cost of permissions", "%", 100*(1-with/without), mostSecureCost),
+	}, nil
+}
