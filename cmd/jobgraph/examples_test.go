@@ -34,7 +34,7 @@ func TestExamplesDoWhatTheirReadmeSays(t *testing.T) {
 	} {
 		t.Run(example.name, func(t *testing.T) {
 			into := t.TempDir()
-			p := launch(exampleEnv(t), nil, exampleCommand(t, example.name, into)...)
+			p := launch(exampleEnv(t), nil, exampleCommands(t, example.name, into)[0]...)
 			if code := <-p.code; code != 0 {
 				t.Fatalf("exit code %d: %s%s", code, p.stdout.String(), p.stderr.String())
 			}
@@ -91,23 +91,71 @@ func exampleEnv(t *testing.T) func(name string) (string, bool) {
 	return func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
 }
 
-// exampleCommand is the command of a README without the program's name; its artifacts go into a folder.
-func exampleCommand(t *testing.T, name, into string) []string {
+// exampleCommands are the commands of a README that run a job, without the program's name; artifacts go into a folder.
+func exampleCommands(t *testing.T, name, into string) (commands [][]string) {
 	t.Helper()
 	readme, err := os.ReadFile(filepath.Join("examples", name, "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, found := strings.Cut(string(readme), "```sh\njobgraph ")
-	command, _, ended := strings.Cut(text, "\n")
-	if !found || !ended {
+	for line := range strings.Lines(string(readme)) {
+		command, is := strings.CutPrefix(line, "jobgraph run ")
+		if !is {
+			continue
+		}
+		args := []string{"run"}
+		for _, word := range regexp.MustCompile(`"[^"]*"|\S+`).FindAllString(command, -1) {
+			if args[len(args)-1] == "--artifacts" {
+				word = into
+			}
+			args = append(args, strings.Trim(word, `"`))
+		}
+		commands = append(commands, args)
+	}
+	if len(commands) == 0 {
 		t.Fatalf("the README of %s has no command", name)
 	}
-	args := strings.Fields(command)
-	for i, arg := range args {
-		if arg == "--artifacts" {
-			args[i+1] = into
+	return commands
+}
+
+// The ancestors' own requests end as their ancestors had them end, each with one command.
+func TestTheRequestsOfTheAncestorsAreAnswered(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	wanted := []string{"Liu Bei stands in the middle", "A troy ounce", "(https://example.org/gold)", "Plan completed:"}
+	commands := exampleCommands(t, "profiles", "")
+	if len(commands) != len(wanted) {
+		t.Fatalf("%d commands", len(commands))
+	}
+	for n, args := range commands {
+		p := launch(exampleEnv(t), nil, args...)
+		if code := <-p.code; code != cli.ExitOK || !strings.Contains(p.stdout.String(), wanted[n]) {
+			t.Errorf("%v: exit code %d, no %q: %s%s", args, code, wanted[n], p.stdout.String(), p.stderr.String())
 		}
 	}
-	return args
+}
+
+// The report finds its figures in a base of knowledge: passages of it begin the conversation, one document is opened.
+func TestTheReportReadsABaseOfKnowledge(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	vars := map[string]string{"HOME": t.TempDir(), "JOBGRAPH_SANDBOX": "best-effort"}
+	env := func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
+	stop, where := startUp(t, env, []string{"--model", "fake:examples/report/knowledge-model.yaml"})
+	defer stop()
+	vars["NATS_URL"] = where
+	readme, err := os.ReadFile("examples/report/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, add, found := strings.Cut(string(readme), "\njobgraph knowledge add ")
+	add, _, _ = strings.Cut(add, "\n")
+	for _, args := range [][]string{append([]string{"knowledge", "add"}, strings.Fields(add)...), exampleCommands(t, "report", "")[1]} {
+		p := launch(env, nil, args...)
+		code := <-p.code
+		if code != cli.ExitOK || !found {
+			t.Fatalf("%v: exit code %d: %s%s", args, code, p.stdout.String(), p.stderr.String())
+		}
+		if out := p.stdout.String(); args[0] == "run" && (!strings.Contains(out, "in place of 212,000 kWh of gas") || !strings.Contains(out, "council/2026-05)") || strings.Contains(out, "not verified")) {
+			t.Error(out)
+		}
+	}
 }

@@ -34,6 +34,7 @@ var sources = []struct{ dir, pkg string }{
 	{"../../../services/scheduler", "."},
 	{"../../../services/expert-runner", "."},
 	{"../../../services/gateway", "."},
+	{"../../../tools/jobgraph-tools", "."},
 }
 
 func TestMain(m *testing.M) {
