@@ -202,8 +202,14 @@ func (v *view) expression(js string) {
 	v.Helper()
 	ctx, cancel := context.WithTimeout(v.ctx, patience)
 	defer cancel()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[chromedp.Void](js, chromedp.WithPollingInterval(pause), chromedp.WithPollingTimeout(0))); err != nil {
-		v.Fatalf("not within %s: %s: %v", patience, js, err)
+	for {
+		_, err := chromedp.Run(ctx, chromedp.Poll[chromedp.Void](js, chromedp.WithPollingInterval(pause), chromedp.WithPollingTimeout(0)))
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil || !strings.Contains(err.Error(), "context") { // A page that is loaded again has another context.
+			v.Fatalf("not within %s: %s: %v", patience, js, err)
+		}
 	}
 }
 

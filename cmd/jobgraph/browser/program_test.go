@@ -130,10 +130,10 @@ func (s *stack) start() {
 		s.Fatal(err)
 	}
 	args := []string{"up", "--no-folder", "--store", filepath.Join(s.dir, "store"), "--sync", "default", "--nats", s.nats, "--http", s.http, "--no-input", "--model", "fake:" + filepath.Join(s.dir, "model.yaml")}
-	if _, err := os.Stat(filepath.Join(s.dir, "experts")); err == nil {
+	if exists(filepath.Join(s.dir, "experts")) {
 		args = append(args, "--experts", filepath.Join(s.dir, "experts"))
 	}
-	if _, err := os.Stat(filepath.Join(s.dir, "jobgraph.yaml")); err == nil {
+	if exists(filepath.Join(s.dir, "jobgraph.yaml")) {
 		args = append(args, "--config", filepath.Join(s.dir, "jobgraph.yaml"))
 	}
 	s.up, s.said = s.run(filepath.Join(dir, "jobgraph"), args...)
@@ -147,6 +147,12 @@ func (s *stack) start() {
 	}, func() string { return s.said.String() })
 }
 
+// exists reports whether there is a file.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 // run starts a program of ours.
 func (s *stack) run(program string, args ...string) (*exec.Cmd, *output) {
 	s.Helper()
@@ -154,6 +160,9 @@ func (s *stack) run(program string, args ...string) (*exec.Cmd, *output) {
 	c := exec.Command(program, args...)
 	c.Dir, c.Stdout, c.Stderr = s.dir, said, said
 	c.Env = append(os.Environ(), "NATS_URL=nats://"+s.nats, "JOBGRAPH_START_TOKEN="+token, "JOBGRAPH_LEASE=2s", "JOBGRAPH_LEASE_MARGIN=200ms", "HOME="+s.dir)
+	if tokens := filepath.Join(s.dir, "tokens.yaml"); exists(tokens) {
+		c.Env = append(c.Env, "JOBGRAPH_TOKENS="+tokens)
+	}
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := c.Start(); err != nil {
 		s.Fatal(err)

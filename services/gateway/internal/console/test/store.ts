@@ -45,7 +45,7 @@ rule("the oldest facts of a long log are left out, and counted", async () => {
 
 rule("a fact is shown at once, until the graph of the server decides", async () => {
   let decide = () => {};
-  const { store, close } = opened([], [graph(5, [node("a"), node("b"), node("c", "running"), node("d", "running")]), () => new Promise((r) => (decide = () => r(json(graph(10, [node("a", "failed")])))))]);
+  const { store, asked, close } = opened([], [graph(5, [node("a"), node("b"), node("c", "running"), node("d", "running")]), () => new Promise((r) => (decide = () => r(json(graph(10, [node("a", "failed")])))))]);
   await until(() => store.frame);
   const take = (seq: number, kind: string, more: object) => (store as any).take([{ id: String(seq), event: kind, data: { seq, kind, time: "t", ...more } }]);
   const now = () => store.frame!.subjobs.map((n) => `${n.id} ${n.state}`);
@@ -57,6 +57,7 @@ rule("a fact is shown at once, until the graph of the server decides", async () 
   take(9, "input.requested", { subjob: "b" });
   take(10, "subjob.progressed", { subjob: "a", data: { done: 1 } });
   same([now(), store.node("a")!.run, store.node("a")!.started, store.node("c")!.ended, store.node("a")!.progress], [["a running", "b waiting", "c finished", "d running"], 2, "t", "t", { done: 1 }]);
+  await until(() => asked.filter((a) => a.path.includes("/graph")).length === 2);
   decide();
   await until(() => store.frame!.seq === 10);
   same(now(), ["a failed"]);
@@ -78,6 +79,13 @@ rule("a log that was made again while the page slept begins again, and says so",
   await until(() => store.frame?.subjobs[0].id === "z");
   same([store.facts.map((f) => f.kind), store.missing, told.includes("it was made again"), store.head], [["new"], "it was made again", true, 2]);
   same(asked.filter((a) => a.path === "/jobs/j/graph").length > 1, true);
+  close();
+});
+
+rule("a job that is requested again under its id is another job", async () => {
+  const { store, close } = opened([event(1, "job.requested") + event(2, "old") + event(8, "job.requested") + event(9, "new")], [graph(2, [node("a")]), graph(9, [node("z")])]);
+  await until(() => store.frame?.subjobs[0].id === "z");
+  same([store.facts.map((f) => f.seq), store.missing !== ""], [[8, 9], true]);
   close();
 });
 

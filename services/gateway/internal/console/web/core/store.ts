@@ -99,6 +99,7 @@ export class JobStore {
       }
       const fact = b.data as Fact;
       if (!fact?.seq || fact.seq <= (this.facts.at(-1)?.seq || 0)) continue; // A stream that resumed may repeat its last event.
+      if (fact.kind === "job.requested" && this.facts.length) this.restart("this job was deleted and made again meanwhile; this is the new one");
       this.facts.push(fact);
       this.foresee(fact);
     }
