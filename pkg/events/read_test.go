@@ -160,3 +160,14 @@ func TestABodyThatIsUnusualIsReadAllTheSame(t *testing.T) {
 		t.Fatalf("%+v, %v", p, err)
 	}
 }
+
+func BenchmarkReadWork(b *testing.B) {
+	body := []byte(`{"kind":"execute","job":"run0-196","subjob":"n0","run":1,"attempt":1,"spec":{"id":"n0","goal":"a goal of some words","expert":"noop","expert_name":"noop","pool":"default","pure":true},"goal":"a goal of some words","results":{"m":{"output":{"files":["a.go","b.go"],"n":2},"run":1}},"life_cycle":3,"brief":{"v":1,"job":"run0-196","request":{"goal":"bench"},"plan":{"version":1,"steps":[{"id":"n0","status":"in_progress"},{"id":"n1","status":"not_started"},{"id":"n2","status":"not_started"},{"id":"n3","status":"not_started"}]},"place":{"id":"n0","status":"in_progress","n":1,"of":10},"marks":{"completed":0,"in_progress":1,"not_started":9,"blocked":0},"successors":[{"id":"n1","status":"not_started"},{"id":"n2","status":"not_started"}]},"report_subject":"jobs.event.63.run0-196.subjob.reported.n0.1","report_id":"run0-196@3412/n0/1","idempotency_key":"run0-196@3412/n0/1","claim_subject":"jobs.journal.run0-196.n0","lease":"10s","cancel_subject":"jobs.cancel.run0-196.n0"}`)
+	b.ReportAllocs()
+	var w Work
+	for b.Loop() {
+		if err := ReadWork(body, &w); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

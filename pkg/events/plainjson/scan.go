@@ -158,8 +158,15 @@ func (s *Scanner) Time(into *time.Time) bool {
 
 // Raw reads any value without decoding it.
 func (s *Scanner) Raw(into *json.RawMessage) bool {
+	s.blanks()
+	start := s.at
+	if s.exact(0) && (s.at == len(s.text) || bytes.IndexByte([]byte(",]} \t\r\n"), s.text[s.at]) >= 0) {
+		*into = append((*into)[:0], s.text[start:s.at]...)
+		return true
+	}
+	s.at = start
 	value, ok := s.skip()
-	if !ok || !Plain(value) && !json.Valid(value) {
+	if !ok || !json.Valid(value) {
 		return false
 	}
 	*into = append((*into)[:0], value...)
@@ -349,19 +356,25 @@ func (s *Scanner) exactText() bool {
 		return false
 	}
 	ascii := true
-	for i := s.at + 1; i < len(s.text); i++ {
-		switch c := s.text[i]; {
-		case c == '"':
-			text := s.text[s.at+1 : i]
-			s.at = i + 1
-			return ascii || unescaped(text)
-		case c < ' ' || c == '\\' || c == '<' || c == '>' || c == '&':
-			return false
+	for i, c := range s.text[s.at+1:] {
+		switch {
 		case c >= utf8.RuneSelf:
 			ascii = false
+		case c == '"':
+			text := s.text[s.at+1 : s.at+1+i]
+			s.at += i + 2
+			return ascii || unescaped(text)
+		case escapes(c):
+			return false
 		}
 	}
 	return false
+}
+
+// escapes reports whether json.Marshal writes an ASCII character as an escape.
+func escapes(c byte) bool {
+	const low = 1<<' ' - 1 | 1<<'"' | 1<<'&' | 1<<'<' | 1<<'>'
+	return c == '\\' || c < 64 && low>>c&1 == 1
 }
 
 // unescaped reports whether json.Marshal writes the characters of a text that are not ASCII as they are.

@@ -65,11 +65,12 @@ func (w *Writer) Quote(text string) {
 	ascii := true
 	for i := range len(text) {
 		c := text[i]
-		if c < ' ' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+		if c >= utf8.RuneSelf {
+			ascii = false
+		} else if escapes(c) {
 			w.Value(text)
 			return
 		}
-		ascii = ascii && c < utf8.RuneSelf
 	}
 	if !ascii && !unescaped([]byte(text)) {
 		w.Value(text)
