@@ -82,9 +82,12 @@ func (g inputs) answer(job, request, user string, build func(q verb.Question) (a
 	})
 }
 
-// answerer returns the name to record: the given user, else the user logged in here. A question for another person needs an
+// answerer returns the name to record: the given user, else the one whose key signs, else the user logged in here. A question for another person needs an
 // explicit user.
 func (g inputs) answerer(q verb.Question, user string) (string, error) {
+	if user == "" && g.app.by() == "" {
+		return "", nil
+	}
 	if user == "" {
 		user, _ = g.app.sys.Env("USER")
 	}
@@ -245,7 +248,7 @@ func (g inputs) cancelInput(ctx context.Context, c *client.Client, job, request 
 	if err := made(h, request); err != nil {
 		return err
 	}
-	if err := c.CancelInput(ctx, job, request, "cli"); err != nil {
+	if err := c.CancelInput(ctx, job, request, g.app.by()); err != nil {
 		return err
 	}
 	g.app.note("%s is closed without an answer", request)

@@ -88,7 +88,7 @@ func (g controls) endCommand(use, short string, kind events.Kind, data func(even
 			if f.only && t.subjob == "" {
 				return usageError{errors.New("--only needs ID/SUBJOB")}
 			}
-			return g.end(t, kind, !f.only && !f.noWait, data(events.StopRequested{SubJob: t.subjob, Only: f.only, Reason: f.reason, By: "cli"}))
+			return g.end(t, kind, !f.only && !f.noWait, data(events.StopRequested{SubJob: t.subjob, Only: f.only, Reason: f.reason, By: g.app.by()}))
 		},
 	}
 	c.Flags().BoolVar(&f.only, "only", false, "that SubJob and its dependents only; the rest of the job goes on")
@@ -146,7 +146,7 @@ func (g controls) recoverCommand() *cobra.Command {
 				return err
 			}
 			return g.act(target{job, from}, events.KindRecoverRequested, false, func(*joblog.Log) any {
-				return &events.RecoverRequested{From: from, By: "cli"}
+				return &events.RecoverRequested{From: from, By: g.app.by()}
 			})
 		},
 	}
@@ -163,7 +163,7 @@ func (g controls) retryCommand() *cobra.Command {
 				return err
 			}
 			return g.act(t, events.KindRetryRequested, false, func(h *joblog.Log) any {
-				return &events.RetryRequested{SubJob: t.subjob, Run: h.Node(t.subjob).Run, By: "cli"}
+				return &events.RetryRequested{SubJob: t.subjob, Run: h.Node(t.subjob).Run, By: g.app.by()}
 			})
 		},
 	}
@@ -185,7 +185,7 @@ func (g controls) rerunCommand() *cobra.Command {
 				}
 			}
 			return g.act(t, events.KindRerunRequested, false, func(h *joblog.Log) any {
-				return &events.RerunRequested{SubJob: t.subjob, Run: h.Node(t.subjob).Run, Edit: edit, By: "cli"}
+				return &events.RerunRequested{SubJob: t.subjob, Run: h.Node(t.subjob).Run, Edit: edit, By: g.app.by()}
 			})
 		},
 	}
@@ -239,7 +239,7 @@ func (g controls) deleteCommand() *cobra.Command {
 					return g.app.views.missing(ctx, c, job, err)
 				}
 				if force {
-					if err := c.Stop(ctx, job, events.StopRequested{Reason: "deleted", By: "cli"}); err != nil && !errors.Is(err, bus.ErrConflict) {
+					if err := c.Stop(ctx, job, events.StopRequested{Reason: "deleted", By: g.app.by()}); err != nil && !errors.Is(err, bus.ErrConflict) {
 						return err
 					}
 				}

@@ -136,6 +136,14 @@ func (a *app) address() (bus.Options, error) {
 	return onbus.Options(&n, "jobgraph-cli", a.settings.Prefix), nil
 }
 
+// by is who asks if no user is given: empty if a key signs, since its user counts then.
+func (a *app) by() string {
+	if o, err := a.address(); err == nil && (o.NKey != "" || o.Creds != "") {
+		return ""
+	}
+	return "cli"
+}
+
 // reach is how long a command tries to connect to the bus; an attempt in progress may take two seconds more.
 const reach = time.Second
 

@@ -407,7 +407,7 @@ func (g runs) answered(receipt *client.Receipt) {
 func (g runs) stopNow(c *client.Client, id string) {
 	ctx, cancel := context.WithTimeout(g.app.hard, 10*time.Second)
 	defer cancel()
-	err := c.Stop(ctx, id, events.StopRequested{Reason: "interrupted", By: "cli"})
+	err := c.Stop(ctx, id, events.StopRequested{Reason: "interrupted", By: g.app.by()})
 	if err != nil && !errors.Is(err, bus.ErrConflict) {
 		g.app.note("job %s was not stopped: %v", id, err)
 	}

@@ -44,7 +44,7 @@ type scheduleAction func(client.Schedules, context.Context, string, schedule.Wor
 
 // act makes a command that changes one schedule.
 func (g schedules) act(name, short string, do scheduleAction) *cobra.Command {
-	w := schedule.Word{By: "cli"}
+	w := schedule.Word{By: g.app.by()}
 	c := g.app.connected(name+" ID", short, cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
 		s, err := do(c.Schedules(), ctx, args[0], w)
 		if err != nil {

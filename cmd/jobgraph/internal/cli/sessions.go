@@ -87,7 +87,7 @@ func asUser(c *cobra.Command, user *string) {
 func (g sessions) stopCommand() *cobra.Command {
 	var reason, user string
 	c := g.app.connected("stop ID", "Stop the running jobs of a session; the session can be continued", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
-		jobs, err := c.Sessions().As(user).Stop(ctx, args[0], reason, "cli")
+		jobs, err := c.Sessions().As(user).Stop(ctx, args[0], reason, g.app.by())
 		if err != nil {
 			return err
 		}
