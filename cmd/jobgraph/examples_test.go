@@ -159,3 +159,19 @@ func TestTheReportReadsABaseOfKnowledge(t *testing.T) {
 		}
 	}
 }
+
+// Where no program can be run, an embedded run says so before it asks a model.
+func TestARunSaysFirstThatNoProgramCanBeRun(t *testing.T) {
+	vars := map[string]string{"HOME": t.TempDir(), "JOBGRAPH_SANDBOX": "best-effort", "JOBGRAPH_COMMAND_PATH": "/nonexistent"}
+	env := func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
+	p := launch(env, nil, "run", "--embedded", "--model", "fake", "--expert", "coder", "Count")
+	code := <-p.code
+	if said := p.stderr.String(); code != cli.ExitOK || strings.Count(said, "agents run no programs on this machine: needs a shell in the path of programs") != 1 {
+		t.Errorf("exit code %d: %s%s", code, p.stdout.String(), said)
+	}
+	vars["JOBGRAPH_COMMAND_PATH"] = "/usr/local/bin:/usr/bin:/bin"
+	p = launch(env, nil, "run", "--embedded", "--model", "fake", "--expert", "coder", "Count")
+	if code := <-p.code; code != cli.ExitOK || strings.Contains(p.stderr.String(), "agents run no programs") {
+		t.Errorf("exit code %d: %s%s", code, p.stdout.String(), p.stderr.String())
+	}
+}

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -37,4 +38,25 @@ func (g views) absent(h *joblog.Log, c *client.Client, blockers []graph.Blocker)
 		}
 	}
 	return blockers
+}
+
+// programless says why agents on an embedded bus can run no program on this machine, before a model is asked.
+func (a *app) programless(c *client.Client) {
+	cards, err := c.Experts().List(a.soft)
+	if err != nil {
+		return // The job itself will say what is wrong.
+	}
+	var said []string
+	for _, card := range cards {
+		for _, tag := range card.Tags {
+			why, is := strings.CutPrefix(tag, events.ToolsTag+"run ")
+			if !is {
+				why, is = strings.CutPrefix(tag, events.SandboxTag+"unavailable, so the tool run is not offered: ")
+			}
+			if is && !slices.Contains(said, why) {
+				said = append(said, why)
+				a.note("agents run no programs on this machine: %s", why)
+			}
+		}
+	}
 }

@@ -94,6 +94,7 @@ func (g runs) chat(f *runFlags, first string, steps bool) error {
 		defer g.app.note("`%s chat --store %s --session %s` goes on with it", cmp.Or(g.app.sys.Name, "jobgraph"), word(anywhere(f.store)), session.about.Session)
 	}
 	if session.c, err = client.Connect(g.app.soft, k.Options()); err == nil {
+		g.app.programless(session.c)
 		err = session.talk(first)
 		session.c.Close()
 	}

@@ -352,6 +352,7 @@ func (g runs) runHere(k *stack.Stack, r events.Request, f *runFlags) error {
 		return err
 	}
 	defer c.Close()
+	g.app.programless(c)
 	if err := f.attach(g.app.soft, c, &r); err != nil {
 		return err
 	}
