@@ -153,8 +153,9 @@ async function questions() {
   if (document.hidden || api.link === "expired") return;
   try {
     const { inputs } = await api.get<{ inputs: Question[] }>("/inputs");
-    if (open !== inputs.length) {
-      open = inputs.length;
+    const now = inputs.filter((i) => i.kind !== "timer").length;
+    if (open !== now) {
+      open = now;
       changed();
     }
   } catch { /* The banner says so. */ }
@@ -185,6 +186,7 @@ function start() {
   addEventListener("hashchange", route);
   addEventListener("keydown", keys);
   document.addEventListener("visibilitychange", questions);
+  document.addEventListener("answered", questions);
   setInterval(questions, 5000);
   setInterval(() => document.hidden || changed(), 1000); // Elapsed times.
   route();

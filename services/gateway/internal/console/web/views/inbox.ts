@@ -77,7 +77,7 @@ export class Draft {
   view(): VNode {
     const q = this.q;
     const left = q.expires ? Date.parse(q.expires) - Date.now() : Infinity;
-    return h("article", { class: `card question k-${q.kind}`, "data-request": q.request, key: `${q.job_id}/${q.request}`, "aria-label": `${q.kind} of ${q.subjob}`, oninput: () => (this.touched = true) },
+    return h("article", { class: `card question k-${q.kind}`, "data-request": q.request, "data-job": q.job_id, key: `${q.job_id}/${q.request}`, "aria-label": `${q.kind} of ${q.subjob}`, oninput: () => (this.touched = true) },
       h("header", { class: "card-head" },
         h("span", { class: `kind-chip k-${q.kind}` }, q.kind === "unknown" ? "unknown outcome" : q.kind),
         link(`/jobs/${seg(q.job_id)}?step=${seg(q.subjob)}`, { class: "title" }, oneLine(q.subjob)), h("span", { class: "muted mono" }, oneLine(q.job_id)),
@@ -186,6 +186,7 @@ export class Draft {
       this.sent = true;
       notify(action ? `${this.q.subjob}: closed without an answer` : `${this.q.subjob}: answered`);
       this.done();
+      document.dispatchEvent(new Event("answered"));
     } catch (e: any) {
       this.fault = e instanceof Refusal ? e.fault : { code: "internal", message: String(e) };
       if (e instanceof Refusal && (e.status === 409 || e.status === 404)) this.done();
