@@ -51,6 +51,8 @@ func TestTheAssistantPausesForMissingInput(t *testing.T) { proof(t, "assistant")
 
 func TestARequestChangesTheToolsOfItsAgents(t *testing.T) { proof(t, "toolset") }
 
+func TestAToolFindsThePassagesOfAnAgent(t *testing.T) { proof(t, "retriever") }
+
 func TestTheDialoguesOfTheAncestorsGoAsTheirPageShows(t *testing.T) { proof(t, "dialogues") }
 
 func TestWhatModelsWriteIsReadRepairedAndChecked(t *testing.T) { proof(t, "reading") }

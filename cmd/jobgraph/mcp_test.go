@@ -9,7 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// mcpServer is an MCP server over standard input and output: it looks up, which may be repeated, and pays, which may not; what
+// mcpServer is an MCP server over standard input and output: it looks up and finds, which may be repeated, and pays, which may not; what
 // it is paid goes into the file BOOK. With MOOD=bad it says hello to people.
 func mcpServer() {
 	if os.Getenv("MOOD") == "bad" {
@@ -36,6 +36,11 @@ func bank(path string) *sdk.Server {
 		})
 	}
 	add("balance", "Says what is left.", true, func(string) (string, error) { return "there are 7 left", nil })
+	add("find", "Finds passages.", true, func(args string) (string, error) {
+		passages := []map[string]any{{"source": "policies.pdf p. 3", "heading": "Travel", "text": "Paid back within 30 days. Asked with " + args, "score": 0.8}}
+		text, err := json.Marshal(map[string]any{"passages": passages})
+		return string(text), err
+	})
 	add("pay", "Pays an order.", false, func(args string) (string, error) {
 		book, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {

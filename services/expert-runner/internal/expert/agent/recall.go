@@ -73,10 +73,10 @@ func (r *run) recall(ctx context.Context, b *conversation.Brief) (conversation.R
 // query is what passages are looked for with: the goal of the step, what belongs to it, and the request.
 func query(b *conversation.Brief) string {
 	texts := []string{b.Work.Goal, b.Step.Instruction, b.Work.Context, b.Work.CompletionCriteria}
-	if b.Job != nil {
+	if b.Job != nil && b.Job.Request.Goal != b.Work.Goal {
 		texts = append(texts, b.Job.Request.Goal)
 	}
-	return strings.Join(texts, "\n")
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return strings.TrimSpace(text) == "" }), "\n")
 }
 
 // retrieve returns the best passages for a query, from the retriever of the card, else from the bases.
