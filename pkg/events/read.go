@@ -339,6 +339,8 @@ func (r *SubJobReported) scanRare(key string, s *plainjson.Scanner) bool {
 		return s.Text(&r.Log)
 	case "log_ref":
 		return s.Value(&r.LogRef)
+	case "calls":
+		return s.Value(&r.Calls)
 	case "retry_after":
 		return s.Value(&r.RetryAfter)
 	case "job":

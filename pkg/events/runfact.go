@@ -34,12 +34,20 @@ type SubJobReported struct {
 	Selected   map[string]json.RawMessage `json:"selected,omitempty"`    // Selected holds the values that the work's "select" asks for, by pointer, if the output is stored as a blob.
 	Log        string                     `json:"log,omitempty"`         // Log is the end of what the run wrote to its standard error or log.
 	LogRef     *Ref                       `json:"log_ref,omitempty"`     // LogRef refers to it if it is stored as a blob.
+	Calls      []Called                   `json:"calls,omitempty"`       // Calls are the calls of tools of the run, the latest of them, for people; the journal has all.
 	RetryAfter Duration                   `json:"retry_after,omitempty"` // RetryAfter asks for a minimum delay before a retry of an EXECUTION_ERROR.
 	Spent
 	Job       string `json:"job,omitempty"`       // Job, SubJob and Run may be repeated by a worker; they must match the subject.
 	SubJob    string `json:"subjob,omitempty"`    // SubJob is that of the subject.
 	Run       int    `json:"run,omitempty"`       // Run is that of the subject.
 	Malformed string `json:"malformed,omitempty"` // Malformed says why a report could not be parsed; the raw text is in Output.
+}
+
+// Called is the call of a tool as conversations show it.
+type Called struct {
+	Tool    string `json:"tool"`              // Tool is the name of the tool.
+	Args    string `json:"args,omitempty"`    // Args is the beginning of its arguments.
+	Outcome string `json:"outcome,omitempty"` // Outcome is how it ended: ok, error, denied, rejected or unknown.
 }
 
 func (r *SubJobReported) check(e *Event) error {

@@ -165,6 +165,7 @@ func (r *SubJobReported) write(w *plainjson.Writer) {
 	w.Some("selected", len(r.Selected) > 0, r.Selected)
 	w.Text("log", r.Log)
 	w.Some("log_ref", r.LogRef != nil, r.LogRef)
+	w.Some("calls", len(r.Calls) > 0, r.Calls)
 	w.Some("retry_after", r.RetryAfter != 0, r.RetryAfter)
 	w.Int("tokens", r.Tokens)
 	w.Some("cost_usd", r.CostUSD != 0, r.CostUSD)

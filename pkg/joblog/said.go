@@ -186,10 +186,17 @@ func (s *said) closed(d *events.InputClosed) {
 	})
 }
 
-// reported tells the result of a step of a job with several, and what went wrong with any.
+// reported tells what a run called, the result of a step of a job with several, and what went wrong with any.
 func (s *said) reported(d *events.SubJobReported) {
 	if strings.HasPrefix(s.e.SubJob, "~") {
 		return
+	}
+	if s.job.Steps <= maxToldSteps {
+		for n, c := range d.Calls {
+			s.add(item.Item{
+				Type: item.Tool, ID: "call/" + strconv.Itoa(n), Tool: c.Tool, Args: c.Args, Outcome: c.Outcome, Text: strings.TrimSpace(c.Tool + " " + c.Args + "  " + c.Outcome), Done: true,
+			})
+		}
 	}
 	if d.Outcome != events.Success {
 		text := d.Lesson

@@ -52,6 +52,8 @@ func TestEachEventSaysWhatAPersonShouldHear(t *testing.T) {
 		{events.KindInputClosed, &events.InputClosed{Action: events.Cancelled}, joblog.Job{}, []string{"answer: the question was withdrawn"}},
 		{events.KindSubJobReported, &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`"found"`)}, joblog.Job{Steps: 2}, []string{"text: found"}},
 		{events.KindSubJobReported, &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`"found"`)}, joblog.Job{Steps: 1}, nil},
+		{events.KindSubJobReported, &events.SubJobReported{Outcome: events.Success, Calls: []events.Called{{Tool: "pay", Args: "{}", Outcome: "denied"}}}, joblog.Job{Steps: 1}, []string{"tool: pay {}  denied"}},
+		{events.KindSubJobReported, &events.SubJobReported{Outcome: events.Success, Calls: []events.Called{{Tool: "pay"}}}, joblog.Job{Steps: 51}, nil},
 		{events.KindSubJobReported, &events.SubJobReported{Outcome: events.ExecutionError, Lesson: "no net"}, joblog.Job{Steps: 1}, []string{"warning: no net"}},
 		{events.KindJobFinished, &events.JobEnded{JobMoved: events.JobMoved{Status: events.Finished}, Result: json.RawMessage(`{"n": 3}`)}, joblog.Job{}, []string{`result: {"n":3}`}},
 		{events.KindJobFinished, &events.JobEnded{JobMoved: events.JobMoved{Status: events.Finished}, Result: json.RawMessage(`"news"`)}, joblog.Job{Schedule: "daily"}, []string{"schedule: news"}},

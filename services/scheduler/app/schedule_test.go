@@ -16,6 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	"github.com/jobgraph/jobgraph/pkg/events/toolset"
 )
 
 // tell calls a verb about schedules, and gives the schedule or the faults.
@@ -418,7 +419,8 @@ func TestAStepThatRecursIsDoneWithItsScheduleAndItsRunsAreCollected(t *testing.T
 		step := sub("watch")
 		step.Title, step.Goal, step.Pool, step.Pure = "Prices", "look at prices", schedule.Pool, false
 		step.Schedule = &events.Schedule{Pattern: "recurring", IntervalMinutes: 2}
-		w.Submit(events.Request{ID: "j", Goal: "g", Session: "talk", User: "ann", Plan: plan(sub("a"), step)})
+		offline := false
+		w.Submit(events.Request{ID: "j", Goal: "g", Session: "talk", User: "ann", Plan: plan(sub("a"), step), Tools: toolset.Change{Web: &offline}})
 		end := w.Ended("j")
 		var result struct {
 			Watch struct {
@@ -435,7 +437,7 @@ func TestAStepThatRecursIsDoneWithItsScheduleAndItsRunsAreCollected(t *testing.T
 		}
 		<-time.After(5 * time.Minute)
 		s := w.must("get", id("j-watch"))
-		if diff := cmp.Diff([]string{"FINISHED", "FINISHED"}, statuses(&s)); diff != "" || s.By != "j/watch" || s.Request.Session != "talk" || s.Request.User != "ann" {
+		if diff := cmp.Diff([]string{"FINISHED", "FINISHED"}, statuses(&s)); diff != "" || s.By != "j/watch" || s.Request.Session != "talk" || s.Request.User != "ann" || !s.Request.Tools.Offline() {
 			t.Errorf("%+v (-want +got):\n%s", s, diff)
 		}
 		for _, r := range s.Recent {

@@ -77,6 +77,9 @@ func (k *Keeper) make(ctx context.Context, w *events.Work) (*events.SubJobReport
 		Goal: w.Goal, Context: w.Context, Expert: w.Spec.Expert, Inputs: w.Inputs, InputsRef: w.InputsRef,
 		Attachments: w.Attachments, Session: w.Session, Thread: w.Thread, User: w.User, Locale: w.Locale,
 	}}, By: w.Job + "/" + w.SubJob}
+	if w.Tools != nil {
+		c.Request.Tools = *w.Tools
+	}
 	s, err := k.Create(ctx, IDFor(w.Job+"-"+w.SubJob), c, "")
 	var faults events.Faults
 	switch {

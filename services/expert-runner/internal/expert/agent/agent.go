@@ -77,6 +77,8 @@ type run struct {
 	asked map[int]int
 	// tooLong is true if the last answer reached its limit of tokens.
 	tooLong bool
+	// called are the calls that were made or refused, in order.
+	called []events.Called
 	// searched counts the searches of the web.
 	searched int
 	// began is when this process took up the run; before is how long it had lasted until then.
@@ -218,6 +220,7 @@ func (r *run) parked(park *events.InputRequested) task.Ending {
 func (r *run) report(e *conversation.Ending) task.Ending {
 	return task.Ending{Report: &events.SubJobReported{
 		Outcome: e.Outcome, Output: e.Output, Error: e.Fault, Lesson: e.Lesson, RetryAfter: events.Duration(e.RetryAfter), Spent: r.spent,
+		Calls: r.called[max(0, len(r.called)-mostTold):],
 	}}
 }
 

@@ -56,9 +56,29 @@ func (r *run) use(ctx context.Context, c *conversation.Command) (facts []convers
 		if g.ask != nil && park == nil {
 			park = g.ask
 		}
+		if g.ask == nil && !r.asks(c.Calls[i].Name) {
+			r.called = append(r.called, events.Called{Tool: c.Calls[i].Name, Args: conversation.Clip(c.Calls[i].Args, maxTold), Outcome: told(g, results[i])})
+		}
 		facts = append(facts, conversation.Fact{Kind: conversation.Observed, Call: i, Result: results[i]})
 	}
 	return facts, park, nil
+}
+
+// Limits of the calls in a report: how many, and the bytes of the arguments of each.
+const (
+	mostTold = 30
+	maxTold  = 200
+)
+
+// told is the outcome of a call for people.
+func told(g *permit, result string) string {
+	switch {
+	case g.refusal != "":
+		return g.outcome
+	case strings.HasPrefix(result, mishap):
+		return outcomeError
+	}
+	return outcomeOK
 }
 
 // unknownOutcome is the error of calls with an unknown outcome, in the form for a person.
