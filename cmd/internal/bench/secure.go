@@ -73,28 +73,25 @@ func admit(o *server.Options, dir string) error {
 	return nil
 }
 
-// secure runs graphs in three processes, with permissions and without, in turns, and compares the throughput.
+// secure runs graphs in three processes, with permissions and without, in turns, and compares throughput and processor time.
 func (f *flags) secure(ctx context.Context, self []string, size int) ([]Measure, error) {
-	var open, closed []float64
+	var speed, cpu [2][]float64 // Without and with permissions.
 	for range secureRounds {
-		for _, secure := range []bool{false, true} {
+		for i, secure := range []bool{false, true} {
 			s, err := perform(ctx, self, trial{Side: SideClaimed, Shape: Shape{"random", size}, Under: Conditions{ModeServices, f.sync}, Profile: f.profile, Warm: true, Secure: secure})
 			if err != nil {
 				return nil, err
 			}
-			if secure {
-				closed = append(closed, s.PerSecond)
-			} else {
-				open = append(open, s.PerSecond)
-			}
+			speed[i], cpu[i] = append(speed[i], s.PerSecond), append(cpu[i], s.CPUPer1000)
 		}
 	}
-	slices.Sort(open)
-	slices.Sort(closed)
-	without, with := open[len(open)/2], closed[len(closed)/2]
+	median := func(list []float64) float64 { slices.Sort(list); return list[len(list)/2] }
+	without, with := median(speed[0]), median(speed[1])
 	return []Measure{
 		value("speed without permissions", "SubJobs/s", without),
 		value("speed with permissions", "SubJobs/s", with),
 		limited("cost of permissions", "%", 100*(1-with/without), mostSecureCost),
+		value("CPU per 1,000 SubJobs without permissions", "s", median(cpu[0])),
+		value("CPU per 1,000 SubJobs with permissions", "s", median(cpu[1])),
 	}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -163,6 +164,65 @@ func TestTheAPIStandsBesideHealthAndMetrics(t *testing.T) {
 	err := e.Bus.Services().Peers(t.Context(), string(release.Gateway), func(p bus.Peer) { where = append(where, "http://"+p.Metadata[release.AddressKey]) })
 	if err != nil || len(where) != 1 || where[0] != at {
 		t.Errorf("others know of %v, %v", where, err)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A file of webhooks is enough: the targets are told, the counter counts, and what fails is a note of the process.
+func TestAGatewayTellsItsWebhooks(t *testing.T) {
+	e := servicetest.New(t)
+	answer, came := make(chan int, 2), make(chan string, 2)
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		came <- r.Header.Get("webhook-id")
+		w.WriteHeader(<-answer)
+	}))
+	defer hook.Close()
+	s := app.Default()
+	s.StartToken, s.Webhooks = "a-start-token-of-length", filepath.Join(t.TempDir(), "webhooks.yaml")
+	text := "version: 1\nwebhooks: [{name: ops, url: '" + hook.URL + "', secrets: [whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw], allow_addresses: [127.0.0.1]}]\n"
+	if err := os.WriteFile(s.Webhooks, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at, stop := serving(t, e, host.Settings{}, s)
+	e.Until("the log is followed", func() bool {
+		_, err := e.Bus.Queues().Info(t.Context(), e.Names.Log, "webhook-ops")
+		return err == nil
+	})
+	for _, test := range []struct {
+		job     string
+		status  int
+		outcome string
+		noted   bool
+	}{{"a", http.StatusGone, "dead", true}, {"b", http.StatusOK, "sent", false}} {
+		answer <- test.status
+		e.Tell(events.Event{Kind: events.KindJobFinished, Job: test.job, Data: &events.JobEnded{JobMoved: events.JobMoved{Status: events.Finished}}})
+		if id := servicetest.Next(e, came); !strings.HasPrefix(id, test.job+"-") {
+			t.Errorf("told of %s", id)
+		}
+		e.Until("it is counted", func() bool {
+			_, metrics := get(t, at+"/metrics", "")
+			return strings.Contains(metrics, `jobgraph_gateway_webhooks_total{outcome="`+test.outcome+`",webhook="ops"} 1`)
+		})
+		if _, ready := get(t, at+"/readyz", ""); strings.Contains(ready, "webhook ops") != test.noted {
+			t.Errorf("after %s: %s", test.outcome, ready)
+		}
+	}
+	for label, refused := range map[string]bool{"ops": false, "other": true} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at+"/api/v1/jobs", strings.NewReader(`{"goal":"g","labels":{"webhook":"`+label+`"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+s.StartToken)
+		reply, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = reply.Body.Close() // Its status is enough.
+		if (reply.StatusCode == http.StatusBadRequest) != refused {
+			t.Errorf("label %s: %d", label, reply.StatusCode)
+		}
 	}
 	if err := stop(); err != nil {
 		t.Error(err)

@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
@@ -75,6 +77,9 @@ func (s *site) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.fits(body); err != nil {
+		s.Errorf("%s does not fit the schema of a notice: %v", body, err)
+	}
 	g := got{At: time.Now(), ID: r.Header.Get("webhook-id"), Target: r.URL.Host, header: r.Header, body: body}
 	if err := json.Unmarshal(body, &g.Body); err != nil {
 		s.Errorf("%s: %v", body, err)
@@ -90,6 +95,28 @@ func (s *site) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, r.Context().Err()
 	}
 	return answer, nil
+}
+
+// fits judges a body by the schema that the description of the API has.
+func (s *site) fits(body []byte) error {
+	text, _ := verb.Schema("Notice")
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("notice", schema); err != nil {
+		return err
+	}
+	compiled, err := c.Compile("notice")
+	if err != nil {
+		return err
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	return compiled.Validate(value)
 }
 
 // run starts a gateway's sender and gives what ends it; it follows the log already.
