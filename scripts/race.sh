@@ -12,19 +12,19 @@ trap 'rm -rf "$scratch"' EXIT
 starts='^[^/"`]*(\bgo +[A-Za-z_(]|\.Go\(|AfterFunc\(|\.Parallel\()|^[^/]*"(net/http|net/http/httptest|os/exec|os/signal)"'
 
 # concurrent prints the packages, tests included, whose own files have it. cmp and rapid start goroutines, which share no memory of ours.
-# The house only reads the tree; it runs git in the one place that needs it.
 concurrent() {
 	go list -deps -test -f '{{if not .Standard}}{{range .GoFiles}}{{$.ImportPath}}	{{$.Dir}}/{{.}}
-{{end}}{{end}}' work | grep -vE '^$|^github\.com/google/go-cmp/|^pgregory\.net/rapid	|/cmd/internal/lint|\.test	' >"$scratch/files"
+{{end}}{{end}}' work | grep -vE '^$|^github\.com/google/go-cmp/|^pgregory\.net/rapid	|\.test	' >"$scratch/files"
 	cut -f 2 "$scratch/files" | sort -u | { xargs -d '\n' grep -lE "$starts" || [ $? -eq 123 ]; } >"$scratch/starts"
 	awk -F '\t' 'NR == FNR { starts[$1]; next } $2 in starts { print $1 }' "$scratch/starts" "$scratch/files" | sort -u
 }
 
-# raced prints each package whose test is linked with a concurrent one.
+# raced prints each package whose test is linked with a concurrent one, but for the house and its measures, which read the tree in one goroutine.
 raced() {
 	concurrent >"$scratch/concurrent"
 	go list -test -f '{{.ImportPath}}	{{join .Deps "	"}}' work | grep -E '^[^	]*\.test	' |
-		awk -F '\t' 'NR == FNR { concurrent[$1]; next } { for (i = 2; i <= NF; i++) if ($i in concurrent) { sub(/\.test$/, "", $1); print $1; next } }' "$scratch/concurrent" -
+		awk -F '\t' 'NR == FNR { concurrent[$1]; next } { for (i = 2; i <= NF; i++) if ($i in concurrent) { sub(/\.test$/, "", $1); print $1; next } }' "$scratch/concurrent" - |
+		grep -vE '/cmd/internal/(lint|measure)$'
 }
 
 raced >"$scratch/raced"

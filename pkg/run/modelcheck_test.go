@@ -207,13 +207,11 @@ func renewal(e *run.Entry) bool { return e.Type == events.JournalRenewed && e.Le
 const mostStates = 500_000
 
 func TestEveryInterleavingKeepsTheProperties(t *testing.T) {
-	t.Parallel()
 	for name, m := range map[string]*model{
 		"a command, two runs": {announces: true, runs: 2},
 		"a tool, three runs":  {runs: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			states, trace, err := explore(m, mostStates)
 			if err != nil {
 				t.Errorf("%v:\n%s", err, strings.Join(trace, "\n"))
@@ -225,7 +223,6 @@ func TestEveryInterleavingKeepsTheProperties(t *testing.T) {
 
 // Each safety is needed: without it there is a history that breaks a property.
 func TestEachSafetyIsNeeded(t *testing.T) {
-	t.Parallel()
 	for off, want := range map[string]string{
 		offNames:    noneTwice,
 		offCovers:   noneTwice,

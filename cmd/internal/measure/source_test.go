@@ -8,7 +8,6 @@ import (
 )
 
 func TestLinesAreCountedByWhatStandsOnThem(t *testing.T) {
-	t.Parallel()
 	tree, err := lint.Load(fstest.MapFS{
 		"pkg/a/a.go": {Data: []byte("// Package a does\n// nothing.\npackage a\n\nvar x = 1 // one\n\n/* many\n\nlines */\nvar y = 2\n")},
 	})
@@ -21,7 +20,6 @@ func TestLinesAreCountedByWhatStandsOnThem(t *testing.T) {
 }
 
 func TestHelpersAreWhatNoTestCommandRuns(t *testing.T) {
-	t.Parallel()
 	tree, err := lint.Load(fstest.MapFS{
 		"pkg/a/a_test.go": {Data: []byte("package a\n\ntype world struct{}\n\nfunc TestIt(t *testing.T) {\n\tmake()\n}\n\nfunc make() {\n}\n\nfunc (world) TestNot() {\n}\n\nfunc Testimony() {\n}\n")},
 	})
@@ -35,7 +33,6 @@ func TestHelpersAreWhatNoTestCommandRuns(t *testing.T) {
 }
 
 func TestPrivateWordsAreFoundInCommentsTextsAndDocuments(t *testing.T) {
-	t.Parallel()
 	tree, err := lint.Load(fstest.MapFS{
 		"README.md":       {Data: []byte("Whoever reads this.\n")},
 		"CHANGELOG.md":    {Data: []byte("Nobody counts here.\n")},

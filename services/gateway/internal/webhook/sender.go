@@ -170,7 +170,7 @@ func (d *sender) send(ctx context.Context, p *poster, n bus.Notice, v *bus.Deliv
 	}
 	var r *refusal
 	refused := errors.As(err, &r)
-	if tries := v.Delivered(); tries <= len(delays) && !(refused && r.gone) {
+	if tries := v.Delivered(); tries <= len(delays) && (!refused || !r.gone) {
 		wait := delays[max(tries, 1)-1]
 		wait += time.Duration(rand.Int64N(int64(wait / 10))) // Not all at once.
 		if refused {
