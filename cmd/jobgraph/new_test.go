@@ -10,6 +10,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/cli"
+	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
 // The worker in Go that `new` writes passes its own tests, and works for a stack, built against this tree.
@@ -73,4 +77,44 @@ func serve(t *testing.T, where string, argv ...string) {
 		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }() // What it says later is not needed; ends with the worker.
+}
+
+// Who calls the program by a path is told how the next commands find it: they are for another folder.
+func TestANewProjectSaysHowItsProgramIsFound(t *testing.T) {
+	for name, want := range map[string]string{"jobgraph": "next\n  cd ", "bin/jobgraph": "next\n  export PATH=\"$PATH:" + filepath.Join(must(os.Getwd()), "bin") + "\"\n  cd "} {
+		var out bytes.Buffer
+		home := t.TempDir()
+		env := func(name string) (string, bool) { return home, name == "HOME" }
+		code := cli.Main(cli.System{
+			System: host.System{Args: []string{"new", filepath.Join(t.TempDir(), "a")}, Env: env, Stdout: &out, Stderr: io.Discard, Signals: make(chan os.Signal)},
+			Name:   name, Stdin: strings.NewReader(""), Now: time.Now, Sandbox: helper,
+		})
+		if code != cli.ExitOK || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: exit code %d: %s", name, code, out.String())
+		}
+	}
+}
+
+// A folder is trusted by whatever path a person comes to it.
+func TestAFolderBehindALinkIsTheSameFolder(t *testing.T) {
+	card, trace := tracing(t)
+	v := visit(t, map[string]string{"experts/clerk.md": card})
+	if code, shown := v.types([][2]string{{"Do you trust them?", "yes"}}, runClerk...); code != cli.ExitOK || !ran(trace) {
+		t.Fatalf("exit code %d: %s", code, shown)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(must(os.Getwd()), link); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(link)
+	if code, shown := v.types(nil, runClerk...); code != cli.ExitOK || !strings.Contains(shown, "as trusted") {
+		t.Errorf("exit code %d: %s", code, shown)
+	}
+}
+
+func must(path string, err error) string {
+	if err != nil {
+		panic(err)
+	}
+	return path
 }

@@ -76,5 +76,17 @@ func (g folders) create(dir, kind, source string) error {
 	if g.app.output == "name" {
 		return g.app.printf("%s\n", full)
 	}
-	return g.app.printf("wrote %d files: %s\nnext\n  cd %s\n  %s\n", len(written), strings.Join(written, ", "), dir, strings.Join(next, "\n  "))
+	return g.app.printf("wrote %d files: %s\nnext\n%s  cd %s\n  %s\n", len(written), strings.Join(written, ", "), g.app.reach(), dir, strings.Join(next, "\n  "))
+}
+
+// reach is the line that lets the next commands find this program, if it was called by a path: they are for another folder.
+func (a *app) reach() string {
+	if !strings.ContainsRune(a.sys.Name, filepath.Separator) {
+		return ""
+	}
+	path, err := filepath.Abs(a.sys.Name)
+	if err != nil {
+		return ""
+	}
+	return "  export PATH=\"$PATH:" + filepath.Dir(path) + "\"\n"
 }

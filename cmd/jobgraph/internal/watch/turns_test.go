@@ -96,6 +96,7 @@ func TestWhoSpeaksWhole(t *testing.T) {
 		"the last of two":        {[]*graph.SubJobState{step("a", events.Running), step("b", events.Running, 0)}, "b"},
 		"two ends":               {[]*graph.SubJobState{step("a", events.Running), step("b", events.Running)}, ""},
 		"what a replaced needed": {[]*graph.SubJobState{step("a", events.Running), step("b", events.Legacy, 0)}, "a"},
+		"after a replaced one":   {[]*graph.SubJobState{step("x", events.Legacy), step("a", events.Running), step("b", events.Running, 1)}, "b"},
 		"a result":               {[]*graph.SubJobState{step(events.PlanID, events.Running), step("a", events.Running), step(events.FinalID, events.Running, 1)}, "a"},
 	} {
 		state := &graph.State{SubJobs: c.steps}
