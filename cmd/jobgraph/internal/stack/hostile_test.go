@@ -276,13 +276,13 @@ func (s *siege) passed() {
 	}
 }
 
-// status is where a job stands, as everyone reads it.
+// status is where a job stands according to its log, whatever is saved of it.
 func (s *siege) status(v victim) events.Status {
-	j, err := s.admin.Get(s.Context(), v.job)
+	log, err := s.admin.Logs().Fold(s.Context(), v.job, 0)
 	if err != nil {
-		return ""
+		s.Fatal(err)
 	}
-	return j.Status
+	return log.Job.Status
 }
 
 // asks reports whether a question is open.

@@ -64,8 +64,9 @@ func TestASubmitterStopsTheirOwnJobs(t *testing.T) {
 	if err := s.enter("olga").Stop(t.Context(), v.job, events.StopRequested{}); err != nil {
 		t.Errorf("an operator stops the job of another: %v", err)
 	}
-	if j, err := s.admin.Get(t.Context(), v.job); err != nil || !strings.Contains(j.Error.Message, "by olga") {
-		t.Errorf("%+v, %v", j, err)
+	log, err := s.admin.Logs().Fold(t.Context(), v.job, 0)
+	if err != nil || log.Job.Error == nil || !strings.Contains(log.Job.Error.Message, "by olga") {
+		t.Errorf("%+v, %v", log.Job, err)
 	}
 }
 
