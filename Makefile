@@ -101,7 +101,7 @@ e2e-compose: ## run jobs on containers that are restarted on the way (needs a Do
 browser: ## play the console in a real Chromium: a first session, every page, by keyboard, on a phone, 10,000 steps; and the tool browser (needs chromium, its headless shell)
 	scripts/tagged.sh browser
 
-browser-bench: ## measure how soon the console shows a job, how late an event, and the memory it takes (needs chromium, a quiet machine)
+browser-bench: ## measure how soon the console shows a job, how late an event, the memory and room it takes (needs chromium, a quiet machine)
 	go test -tags browser -run '^$$' -bench . -benchtime 5x -timeout 30m ./cmd/jobgraph/browser
 
 workers: ## run jobs on workers in Python and shell that speak to the bus themselves, and check them (needs python3, jq)

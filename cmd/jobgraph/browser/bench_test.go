@@ -5,7 +5,14 @@ package browser
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -85,4 +92,56 @@ func BenchmarkEventToPage(b *testing.B) {
 	slices.Sort(lags)
 	b.ReportMetric(lags[len(lags)/2], "ms-p50")
 	b.ReportMetric(lags[len(lags)*99/100], "ms-p99")
+}
+
+// ours matches the symbols of the packages that jobgraph has for its console alone.
+var ours = regexp.MustCompile(`gateway/internal/(console|render)\.|pkg/canvas\.|yuin/goldmark|alecthomas/chroma|dlclark/regexp2|microcosm-cc/bluemonday|aymanbagabas/go-udiff`)
+
+// BenchmarkSize is what the browser loads, compressed, and what the console adds to the program: its own packages, and the libraries that make
+// HTML for it.
+func BenchmarkSize(b *testing.B) {
+	s := begin(b, trip())
+	program := filepath.Join(b.TempDir(), "jobgraph")
+	build := exec.Command("go", "build", "-o", program, "./cmd/jobgraph") // With its symbols.
+	build.Dir = root()
+	if said, err := build.CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, said)
+	}
+	symbols, err := exec.Command("go", "tool", "nm", "-size", program).Output()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		loaded, added := 0, 0
+		for _, path := range []string{"/", "/assets/app.js", "/assets/app.css", "/assets/icon.svg"} {
+			r, err := http.NewRequest(http.MethodGet, "http://"+s.http+path, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			r.Header.Set("Accept", "text/html,*/*")
+			r.Header.Set("Accept-Encoding", "gzip") // Set by hand, it stays compressed.
+			r.Header.Set("Authorization", "Bearer "+token)
+			answer, err := http.DefaultClient.Do(r)
+			if err != nil {
+				b.Fatal(err)
+			}
+			n, err := io.Copy(io.Discard, answer.Body)
+			_ = answer.Body.Close() // It is read.
+			if err != nil || answer.StatusCode != http.StatusOK {
+				b.Fatal(path, answer.Status, err)
+			}
+			loaded += int(n)
+		}
+		for line := range strings.Lines(string(symbols)) {
+			if f := strings.Fields(line); len(f) > 3 && ours.MatchString(f[3]) {
+				size, err := strconv.Atoi(f[1])
+				if err != nil {
+					b.Fatal(err)
+				}
+				added += size
+			}
+		}
+		b.ReportMetric(float64(loaded)/1e3, "kB-loaded")
+		b.ReportMetric(float64(added)/1e6, "MB-added")
+	}
 }
