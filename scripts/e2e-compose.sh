@@ -123,8 +123,7 @@ ready() {
 }
 
 PGO=off scripts/images.sh # What is proved here is that they run.
-mkdir -p bin
-go build -o bin/ ./cmd/jobgraph
+make --no-print-directory build
 trap down EXIT
 "${compose[@]}" up -d
 docker run -d --name "$project-model" --network "${project}_default" --network-alias model -v "$PWD/examples:/examples:ro" \

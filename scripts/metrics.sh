@@ -16,8 +16,6 @@ planned=(
 )
 
 . scripts/stack.sh
-go build -o bin/ ./services/planner ./services/scheduler ./services/expert-runner ./services/gateway
-go build -o examples/bin/ ./examples/cmd/...
 cat >"$scratch/echo.md" <<'EXPERT'
 ---
 name: Echo

@@ -47,8 +47,7 @@ wait_ready() {
 }
 
 start_stack() {
-	mkdir -p bin
-	go build -o bin/ ./cmd/jobgraph
+	make --no-print-directory build # All phases link the same programs: once.
 	export NATS_URL=nats://127.0.0.1:$port
 	http=http://127.0.0.1:$((port + 1))
 	start up bin/jobgraph up --store "$scratch/store" --nats "127.0.0.1:$port" --http "127.0.0.1:$((port + 1))" "$@"
