@@ -18,7 +18,7 @@ func (s investigateStage) enter() On {
 		return OnSkipped
 	}
 	look := Inquiry{Query: s.state.Query, Limit: s.start.Profile.Investigate.limit()}
-	if s.investigates() && !(s.start.Request.Tools.Offline() && s.start.Profile.Investigate.Needs == plan.NeedSearch) {
+	if s.investigates() && (!s.start.Request.Tools.Offline() || s.start.Profile.Investigate.Needs != plan.NeedSearch) {
 		look.Expert, look.Wanted = s.scout()
 	}
 	for _, name := range s.start.Profile.Investigate.Status {
