@@ -26,7 +26,7 @@ type Log struct {
 // does not count for lack of a signature. A control event that does not count has the fault, as in Delivery.Event.
 func (l *Log) Event(s Stored) (e events.Event, ok bool) {
 	e, ok = l.bus.event(s.Message, s.Seq, s.Time)
-	return e, ok && !(e.Kind == events.KindInputClosed && Unsigned(&e))
+	return e, ok && (e.Kind != events.KindInputClosed || !Unsigned(&e))
 }
 
 // EventsOf yields the events of a job after a sequence, in order, up to what the leader has when the reading begins. It

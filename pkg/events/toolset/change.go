@@ -99,7 +99,8 @@ func (f *Foreign) UnmarshalJSON(text []byte) error {
 	for _, name := range slices.Sorted(maps.Keys(settings.Servers)) {
 		var s Server
 		for _, field := range slices.Sorted(maps.Keys(settings.Servers[name])) {
-			value, err := settings.Servers[name][field], error(nil)
+			value := settings.Servers[name][field]
+			var err error
 			switch field {
 			case "enabled_tools":
 				err = json.Unmarshal(value, &s.Tools)

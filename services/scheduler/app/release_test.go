@@ -85,6 +85,7 @@ func TestASchedulerThatIsToldSoHoldsTheRulesOfAllNewJobsDown(t *testing.T) {
 			return &events.SubJobReported{Outcome: events.Success}
 		})
 		first := w.schedule(Default(), Deps{})
+		<-time.After(5 * time.Second) // It has found itself among those that live.
 		w.Submit(events.Request{ID: "before", Goal: "g", Plan: plan(sub("a"), sub("b", "a"))})
 		<-time.After(time.Second)
 		s := Default()
@@ -129,6 +130,7 @@ func TestAJobOfNewerRulesIsNotGoneOnWithFromItsSavedState(t *testing.T) {
 			return &events.SubJobReported{Outcome: events.Success}
 		})
 		newer := w.schedule(Default(), Deps{Known: newRules})
+		<-time.After(5 * time.Second)
 		w.Submit(events.Request{ID: "j", Goal: "g", Plan: plan(sub("a"), sub("b", "a"))})
 		<-time.After(5 * time.Second)
 		if err := newer.Stop(); err != nil {

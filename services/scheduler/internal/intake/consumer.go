@@ -96,8 +96,9 @@ func (c *Consumer) read(ctx context.Context, out chan<- []bus.Delivery) error {
 // the consumer.
 func (c *Consumer) take(ctx context.Context, d *bus.Delivery) (stated uint64) {
 	m := d.Message()
-	admission, err := Admission{}, error(nil)
-	if ctx, err = withSender(ctx, d); err == nil {
+	var admission Admission
+	ctx, err := withSender(ctx, d)
+	if err == nil {
 		admission, err = c.Admitter.Admit(ctx, m.Body, OriginOf(m, c.Stream, d.Seq()))
 	}
 	var faults events.Faults
