@@ -76,7 +76,7 @@ class Act {
       for (const f of this.deed.fields) if (this.before[f.name] !== undefined) this.entered[f.name] = String(this.before[f.name]);
     }, (e) => (this.fault = e.fault || null)).finally(() => {
       this.loading = false;
-      changed();
+      focusForm();
     });
   }
 
@@ -184,7 +184,6 @@ export class Menu {
     const list = (this.store.at ? ["fork"] : jobDeeds(g)).filter((d) => api.may(deeds[d].verb)); // Of the past only a fork can be made.
     const open = (d: string) => {
       this.act = new Act(this.store, deeds[d], "", () => this.close());
-      changed();
       focusForm();
     };
     const button = (d: string) => h("button", { key: d, "data-action": deeds[d].verb, onclick: () => open(d) }, deeds[d].text);
@@ -198,7 +197,7 @@ export class Menu {
 
   view(): Child {
     // A dialog of the browser's own keeps the focus inside and takes Escape.
-    return this.act ? h("dialog", { class: `modal-box ${this.act.deed.verb === "edit" ? "broad" : ""}`, key: "modal", "aria-label": this.act.deed.text, oncancel: () => this.close(), ref: (el: any) => requestAnimationFrame(() => el.isConnected && el.showModal()) }, this.act.view()) : null;
+    return this.act ? h("dialog", { class: `modal-box ${this.act.deed.verb === "edit" ? "broad" : ""}`, key: "modal", "aria-label": this.act.deed.text, oncancel: () => this.close(), ref: (el: any) => queueMicrotask(() => el.isConnected && el.showModal()) }, this.act.view()) : null;
   }
 }
 
@@ -220,12 +219,15 @@ export class ActionPanel {
     const refused = (d: string) => (this.store.at ? undefined : known.find((a) => a.verb === deeds[d].verb && !a.possible)?.reason);
     return h("div", { class: "row actions" }, list.filter((d) => api.may(deeds[d].verb)).map((d) => h("button", { key: d, "data-action": deeds[d].verb, class: "small", disabled: !!refused(d), title: refused(d), onclick: () => {
       this.act = new Act(this.store, deeds[d], this.step, close);
-      changed();
       focusForm();
     } }, deeds[d].text)));
   }
 }
 
+/** focusForm draws the form and puts the focus into it before anything else can happen. A field that has the focus keeps it. */
 function focusForm() {
-  setTimeout(() => (document.querySelector(".act input, .act textarea, .act button") as HTMLElement | null)?.focus(), 50);
+  changed();
+  requestAnimationFrame(() => {
+    if (!document.activeElement?.matches("input, textarea, select")) (document.querySelector(".act input, .act textarea, .act button") as HTMLElement | null)?.focus();
+  });
 }

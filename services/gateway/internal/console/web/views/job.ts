@@ -39,7 +39,8 @@ export function jobView(store: JobStore, q: URLSearchParams, title?: Child): Pag
     if ((step?.id || "") !== want) {
       if (!step) {
         opener = document.activeElement;
-        setTimeout(() => document.getElementById("step-title")?.focus({ preventScroll: true }), 60);
+        changed();
+        requestAnimationFrame(() => document.getElementById("step-title")?.focus({ preventScroll: true })); // Once drawn; later it would take the focus from a field.
       }
       step?.close();
       step = want ? new StepState(store, want) : null;
