@@ -158,8 +158,10 @@ func (e *endless) mcp(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": asked.ID, "result": result}) // The client may be gone.
 }
 
-// await receives one value from a channel.
+// await receives one value from a channel, as long as patience lasts.
 func await[T any](ctx context.Context, from <-chan T) (x T, err error) {
+	ctx, cancel := patience(ctx, 1)
+	defer cancel()
 	select {
 	case x = <-from:
 		return x, nil

@@ -68,16 +68,7 @@ func (d *floorDriver) run(ctx context.Context, word string, graphs []baseline.Gr
 			return ctx.Err()
 		}
 	}
-	for ended := map[string]bool{}; len(ended) < len(graphs); {
-		subject, _, err := ends.next(ctx)
-		if err != nil {
-			return fmt.Errorf("wait for the ends: %w", err)
-		}
-		if name := strings.Split(subject, ".")[2]; strings.HasPrefix(name, word+"-") {
-			ended[name] = true
-		}
-	}
-	return nil
+	return ends.all(ctx, word, graphs, func(subject string, _ []byte) (string, error) { return strings.Split(subject, ".")[2], nil })
 }
 
 func (d *floorDriver) starts(ctx context.Context, word string, graphs []baseline.Graph) ([][]int64, error) {

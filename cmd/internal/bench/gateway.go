@@ -225,7 +225,7 @@ func (w *gatewayWatch) watch(ctx context.Context, job string, readers int, full 
 	if err := w.state(ctx, events.Event{Kind: events.KindJobRequested, Job: job, Data: &events.JobRequested{Request: events.Request{Goal: "g"}, Rules: events.Rules{Version: events.RulesVersion}}}); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := patience(ctx, readers*watchedEvents)
 	defer cancel()
 	begun, done := make(chan error, readers), make(chan []time.Duration, readers)
 	var all sync.WaitGroup // Each goroutine ends with its stream, at the latest with ctx.
@@ -283,7 +283,8 @@ func (w *gatewayWatch) read(ctx context.Context, job string, begun chan<- error)
 	}
 	defer func() { _ = answer.Body.Close() }() // It has no end.
 	lines := bufio.NewScanner(answer.Body)
-	for first := true; len(late) < watchedEvents && lines.Scan(); {
+	first := true
+	for len(late) < watchedEvents && lines.Scan() {
 		data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data: "))
 		if !ok {
 			continue
@@ -299,6 +300,9 @@ func (w *gatewayWatch) read(ctx context.Context, job string, begun chan<- error)
 			return nil
 		}
 		late = append(late, now.Sub(e.Time))
+	}
+	if first {
+		begun <- errors.Join(errors.New("the stream ended before its first event"), lines.Err(), context.Cause(ctx))
 	}
 	return late
 }

@@ -138,21 +138,13 @@ func (d *oursDriver) run(ctx context.Context, word string, graphs []baseline.Gra
 	if err := d.submit(ctx, word, graphs); err != nil {
 		return err
 	}
-	for ended := map[string]bool{}; len(ended) < len(graphs); {
-		subject, body, err := ends.next(ctx)
-		if err != nil {
-			return fmt.Errorf("wait for the ends: %w", err)
-		}
+	return ends.all(ctx, word, graphs, func(subject string, body []byte) (string, error) {
 		at, ok := d.bus.Names().Parse(subject)
-		if !ok || !strings.HasPrefix(at.Job, word+"-") {
-			continue
+		if ok && strings.HasPrefix(at.Job, word+"-") && at.Kind != events.KindJobFinished {
+			return "", fmt.Errorf("%s: %s: %.500s", at.Job, at.Kind, body)
 		}
-		if at.Kind != events.KindJobFinished {
-			return fmt.Errorf("%s: %s: %.500s", at.Job, at.Kind, body)
-		}
-		ended[at.Job] = true
-	}
-	return nil
+		return at.Job, nil
+	})
 }
 
 // submit queues a request for each graph, all at once.

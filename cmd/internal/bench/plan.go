@@ -195,12 +195,10 @@ func (w *planWatch) one(ctx context.Context, b *bus.Bus, job string) error {
 	if _, err := b.Publish(ctx, events.Message{Subject: subject, Body: body}, bus.ExpectNone()); err != nil {
 		return fmt.Errorf("issue planning work: %w", err)
 	}
-	select {
-	case <-w.acked:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	if _, err := await(ctx, w.acked); err != nil {
+		return fmt.Errorf("wait for the end of planning of %s: %w", job, err)
 	}
+	return nil
 }
 
 // at is called at the planner's boundaries.

@@ -83,8 +83,29 @@ func (e *ends) next(ctx context.Context) (subject string, body []byte, err error
 	case m := <-e.said:
 		return m.Subject, m.Data, nil
 	case <-ctx.Done():
-		return "", nil, ctx.Err()
+		return "", nil, context.Cause(ctx)
 	}
+}
+
+// all waits until each job of a run has ended; read returns the job whose end a message is. Its error names a job that does not end.
+func (e *ends) all(ctx context.Context, word string, graphs []baseline.Graph, read func(subject string, body []byte) (job string, err error)) error {
+	ctx, cancel := patience(ctx, nodes(graphs))
+	defer cancel()
+	ended := map[string]bool{}
+	for i := range graphs {
+		for job := word + "-" + strconv.Itoa(i); !ended[job]; {
+			subject, body, err := e.next(ctx)
+			if err != nil {
+				return fmt.Errorf("wait for the end of %s: %w", job, err)
+			}
+			name, err := read(subject, body)
+			if err != nil {
+				return err
+			}
+			ended[name] = true
+		}
+	}
+	return nil
 }
 
 func (e *ends) stop() {
@@ -133,9 +154,14 @@ func (r *reader) collect(
 		return nil, err
 	}
 	defer it.Stop()
+	ctx, cancel := patience(ctx, nodes(graphs))
+	defer cancel()
 	for left := nodes(graphs); left > 0; {
 		m, err := it.Next(jetstream.NextContext(ctx))
 		if err != nil {
+			if cause := context.Cause(ctx); cause != nil {
+				err = cause
+			}
 			return nil, fmt.Errorf("read %s: %w", stream, err)
 		}
 		at, when, err := read(m)

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,10 +24,13 @@ const secureRounds = 5
 // accountsFile is the configuration of accounts in a folder of keys.
 const accountsFile = "accounts.conf"
 
+// signersFile lists the keys whose signatures count, in a folder of keys.
+const signersFile = "signers.json"
+
 // identities are who connects on a bus with permissions, by the names of the connections.
 var identities = map[string]string{"expert-runner": "runner", "planner": "planner", "scheduler": "scheduler", "gateway": "gateway", "bench": "admin", "bench-reader": "admin"}
 
-// equip makes a key for each part, and the accounts of a server, in a folder.
+// equip makes a key for each part, the list of signers, and the accounts of a server, in a folder.
 func equip(dir string) error {
 	list := []access.Identity{
 		{Name: "admin", Role: access.Admin},
@@ -51,9 +55,15 @@ func equip(dir string) error {
 			return fmt.Errorf("write key: %w", err)
 		}
 	}
-	text := access.Config([]access.Tenant{{Name: "jobgraph", Identities: list}})
-	if err := os.WriteFile(filepath.Join(dir, accountsFile), []byte(text), 0o600); err != nil {
-		return fmt.Errorf("write accounts: %w", err)
+	tenant := access.Tenant{Name: "jobgraph", Identities: list}
+	signers, err := json.Marshal(tenant.Signers())
+	if err != nil {
+		return fmt.Errorf("encode signers: %w", err)
+	}
+	for name, text := range map[string]string{accountsFile: access.Config([]access.Tenant{tenant}), signersFile: string(signers)} { // any order: each is a file of its own.
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -84,7 +85,7 @@ func (a address) bus(ctx context.Context, name string) (*bus.Bus, error) {
 		o.InProcess = a.embedded
 	}
 	if who := identities[name]; a.secure != "" {
-		o.NKey, o.InboxPrefix = seedFile(a.secure, who), "_INBOX_"+who
+		o.NKey, o.InboxPrefix, o.Signers = seedFile(a.secure, who), "_INBOX_"+who, filepath.Join(a.secure, signersFile)
 	}
 	return bus.Connect(ctx, o)
 }

@@ -182,9 +182,11 @@ func (w *toolWatch) one(ctx context.Context, reports *ends, job string) error {
 	if _, err := w.bus.Publish(ctx, events.Message{Subject: subject, Body: body}, bus.ExpectNone()); err != nil {
 		return fmt.Errorf("issue work: %w", err)
 	}
-	_, said, err := reports.next(ctx)
+	waiting, cancel := patience(ctx, toolCalls)
+	defer cancel()
+	_, said, err := reports.next(waiting)
 	if err != nil {
-		return err
+		return fmt.Errorf("wait for the report of %s: %w", job, err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -111,8 +112,10 @@ func (d *oursDriver) parked(ctx context.Context, graphs []baseline.Graph) error 
 	if err := d.submit(ctx, "wait", graphs); err != nil {
 		return err
 	}
+	waiting, cancel := patience(ctx, len(graphs))
+	defer cancel()
 	for range graphs {
-		if _, _, err := asked.next(ctx); err != nil {
+		if _, _, err := asked.next(waiting); err != nil {
 			return fmt.Errorf("wait for the questions: %w", err)
 		}
 	}
@@ -173,9 +176,14 @@ func (d *oursDriver) resolve(ctx context.Context, i int) error {
 	if err := c.Answer(ctx, job, question, map[string]bool{"approved": true}, ""); err != nil {
 		return err
 	}
+	ctx, cancel := patience(ctx, 1)
+	defer cancel()
 	end, err := c.Wait(ctx, job)
-	if err == nil && end.Status != events.Finished {
-		err = fmt.Errorf("%s is %s: %w", job, end.Status, end.Error)
+	if err != nil {
+		return fmt.Errorf("wait for the end of %s: %w", job, errors.Join(err, context.Cause(ctx)))
 	}
-	return err
+	if end.Status != events.Finished {
+		return fmt.Errorf("%s is %s: %w", job, end.Status, end.Error)
+	}
+	return nil
 }
