@@ -2,9 +2,10 @@ import { h, patch } from "../web/core/dom";
 import { ago, bytes, clock, cost, count, cut, money, oneLine, pretty, quote, span, visible } from "../web/core/format";
 import { rich } from "../web/core/rich";
 import { bar, isOver, stateOf } from "../web/core/status";
-import { cliOf, natsOf } from "../web/core/twin";
+import { cliOf, natsOf, readTwins } from "../web/core/twin";
 import { gist } from "../web/views/events";
 import { argsOf } from "../web/views/inbox";
+import { budgetMark, modelMark, partOf, poolMark } from "../web/views/supply";
 import { rule, same } from "./kit";
 
 rule("durations have at most two units", () => {
@@ -62,6 +63,49 @@ rule("each action has its command", () => {
 rule("each action that the bus takes has its request", () => {
   same([natsOf("stop", "j", { subjob: "s" }), natsOf("answer", "j", { request: "r", answer: "it's" }), natsOf("fork", "j", {})],
     ["nats req jobs.api.stop '{\"id\":\"j\",\"subjob\":\"s\"}'", "nats req jobs.api.answer '{\"id\":\"j\",\"request\":\"r\",\"answer\":\"it'\\''s\"}'", ""]);
+});
+
+rule("what a page shows has its commands", () => {
+  same([readTwins("pools", {}), readTwins("budgets", { id: "a job" }), readTwins("budgets", { session: "it's" })], [
+    [["CLI", "jobgraph pools"], ["NATS", "nats req jobs.api.pools '{}'"]],
+    [["CLI", "jobgraph budgets 'a job'"], ["NATS", "nats req jobs.api.budgets '{\"id\":\"a job\"}'"]],
+    [["CLI", "jobgraph budgets --session 'it'\\''s'"], ["NATS", "nats req jobs.api.budgets '{\"session\":\"it'\\''s\"}'"]],
+  ]);
+});
+
+rule("a pool that no worker reads needs care, one whose worker is busy does not", () => {
+  const pool = (more: object) => poolMark({ pool: "far", waiting: 0, in_hand: 0, readers: 0, ...more });
+  same([{}, { waiting: 1 }, { waiting: 2, pool: "~planner" }, { in_hand: 1 }, { readers: 1 }, { readers: 1, in_hand: 2, waiting: 3, limit: 2 }, { readers: 1, in_hand: 2, waiting: 3, limit: 3 }, { batches: true }, { batches: true, waiting: 1 }].map(pool), [
+    { state: "waiting", word: "no worker", care: "Pool far has no worker: start a runner with --pools far" },
+    { state: "failed", word: "no worker", care: "Pool far has no worker and 1 waits: start a runner with --pools far" },
+    { state: "failed", word: "no worker", care: "Pool ~planner has no worker and 2 wait: start a planner" },
+    { state: "running", word: "at work" }, { state: "finished", word: "has workers" },
+    { state: "waiting", word: "full", care: "Pool far is full and 3 wait: its limit is 2 at once" }, { state: "running", word: "at work" },
+    { state: "planned", word: "no batches" }, { state: "failed", word: "no worker", care: "Pool far (batches) has no worker and 1 waits: start a runner with --pools far" },
+  ]);
+});
+
+rule("a model without room needs care until it has some", () => {
+  const now = Date.parse("2026-01-02T00:00:00Z");
+  const model = (room?: object) => modelMark({ name: "fast", model: "m", room }, now);
+  same([undefined, { slots: 1, requests: 1 }, { slots: 0, requests: 1 }, { slots: 0, requests: 0, tokens: 0 }, { closed: "2026-01-01T23:59:59Z" }].map(model), [
+    { state: "planned", word: "no limit" }, { state: "finished", word: "has room" },
+    { state: "waiting", word: "no room", care: "Model fast has no room: all its slots are taken" },
+    { state: "waiting", word: "no room", care: "Model fast has no room: all its slots are taken, the requests of the minute are used up, the tokens of the minute are used up" },
+    { state: "finished", word: "has room" },
+  ]);
+  same(model({ closed: "2026-01-02T00:00:01Z" }).word, "closed");
+});
+
+rule("a budget is told by the limit that is nearest", () => {
+  const budget = (spent: object | undefined, limit: object | undefined, more: object = {}) => ({ scope: "job", id: "j", spent, limit, ...more });
+  const list = [budget({ tokens: 79 }, { tokens: 100 }), budget({ tokens: 1, cost_usd: 0.8 }, { tokens: 100, cost_usd: 1 }), budget({ tokens: 100 }, { tokens: 100 }), budget({ tokens: 9 }, undefined), budget(undefined, { cost_usd: 2 }), budget(undefined, { tokens: 5 }, { scope: "each job", id: "" })];
+  same(list.map(partOf), [0.79, 0.8, 1, undefined, 0, undefined]);
+  same(list.map(budgetMark), [
+    { state: "finished", word: "has room" }, { state: "waiting", word: "nearly spent", care: "The budget of job j is nearly spent: raise the limit" }, { state: "failed", word: "spent", care: "The budget of job j is spent: raise the limit" },
+    { state: "planned", word: "no limit" }, { state: "finished", word: "has room" }, { state: "planned", word: "a rule" },
+  ]);
+  same(/^The budget of the day is spent: it renews in \d+ h$/.test(budgetMark(budget({ tokens: 9 }, { tokens: 5 }, { scope: "day", id: undefined, renews: new Date(Date.now() + 5.5 * 3600e3).toISOString() })).care || ""), true);
 });
 
 rule("an event is told in a line", () => {

@@ -107,6 +107,22 @@ export function link(to: string, props: Record<string, any> | null, ...kids: Chi
   return h("a", { href: "#" + to, ...props }, ...kids);
 }
 
+/** tabBar shows the views of a page, of which the address names one; arrows go from one to the next. more is added to the name of a tab. */
+export function tabBar(tabs: string[], current: string, label: string, more: (tab: string) => Child = () => null): VNode {
+  const move = (e: KeyboardEvent) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+    if (!by) return;
+    e.preventDefault();
+    e.stopPropagation();
+    const at = (e.target as Element).id.slice("tab-".length); // Not the current one: keys may come before the next picture.
+    const next = tabs[(tabs.indexOf(at) + by + tabs.length) % tabs.length];
+    query({ tab: next }, true);
+    document.getElementById(`tab-${next}`)?.focus();
+  };
+  return h("div", { class: "tabs", role: "tablist", "aria-label": label, onkeydown: move },
+    tabs.map((t) => h("button", { key: t, id: `tab-${t}`, role: "tab", "aria-selected": String(current === t), tabindex: current === t ? "0" : "-1", onclick: () => query({ tab: t }, true) }, t[0].toUpperCase() + t.slice(1), more(t))));
+}
+
 /** head is the heading of a page. */
 export function head(title: Child, ...more: Child[]): VNode {
   return h("header", { class: "page-head" }, h("h1", { tabindex: "-1", id: "title" }, title), h("div", { class: "head-more" }, more));

@@ -47,3 +47,10 @@ const onBus = new Set(["submit", "delete", "answer", "stop", "fail", "recover", 
 export function natsOf(verb: string, job: string, input: Record<string, any>): string {
   return onBus.has(verb) ? `nats req jobs.api.${verb} ${quote(JSON.stringify({ id: job, ...input }))}` : "";
 }
+
+/** readTwins are the commands that show the same as a page: of the CLI, whose argument is the id of the input and whose flags are the rest, and on the bus. */
+export function readTwins(verb: string, input: Record<string, string>): [label: string, command: string][] {
+  const { id, ...flags } = input;
+  const words = ["jobgraph", verb, ...(id ? [quote(id)] : []), ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, quote(value)])];
+  return [["CLI", words.join(" ")], ["NATS", `nats req jobs.api.${verb} ${quote(JSON.stringify(input))}`]];
+}

@@ -3,7 +3,7 @@
 import { api, seg } from "../core/api";
 import { Child, h } from "../core/dom";
 import { clock, cost, oneLine, span } from "../core/format";
-import { changed, faultView, head, link, Page, query, say } from "../core/page";
+import { changed, faultView, head, link, Page, query, say, tabBar } from "../core/page";
 import { bar, chip, isOver } from "../core/status";
 import { JobStore } from "../core/store";
 import type { Graph } from "../core/types";
@@ -68,19 +68,6 @@ export function jobView(store: JobStore, q: URLSearchParams, title?: Child): Pag
     return graphView(store, g, graph, step?.id || "");
   };
 
-  const tabBar = () => h("div", { class: "tabs", role: "tablist", "aria-label": "Views of the job", onkeydown: moveTab },
-    tabs.map((t) => h("button", { key: t, id: `tab-${t}`, role: "tab", "aria-selected": String(tab() === t), tabindex: tab() === t ? "0" : "-1", onclick: () => query({ tab: t }, true) }, t[0].toUpperCase() + t.slice(1))));
-
-  const moveTab = (e: KeyboardEvent) => {
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
-    if (!by) return;
-    e.preventDefault();
-    e.stopPropagation();
-    const next = tabs[(tabs.indexOf(tab()) + by + tabs.length) % tabs.length];
-    query({ tab: next }, true);
-    requestAnimationFrame(() => document.getElementById(`tab-${next}`)?.focus());
-  };
-
   const view = (): Child => {
     const load = store.graph?.load;
     const g = store.frame;
@@ -91,7 +78,7 @@ export function jobView(store: JobStore, q: URLSearchParams, title?: Child): Pag
     return h("div", { class: `job ${step ? "with-drawer" : ""} ${store.at && !store.offline ? "past" : ""}` },
       h("div", { class: "job-main" },
         jobHead(store, g, menu, title),
-        tabBar(),
+        tabBar(tabs, tab(), "Views of the job"),
         h("div", { class: `tab-body tab-${tab()}`, "data-view": tab(), role: "tabpanel", "aria-labelledby": `tab-${tab()}` }, content(g)),
         slider(store)),
       step ? stepDrawer(step, store, g) : null,
@@ -146,7 +133,7 @@ function jobHead(store: JobStore, g: Graph, menu: Menu, title?: Child): Child {
       chip(g.status),
       total ? h("span", { class: "fact steps-bar" }, bar(g.counts), h("span", { class: "num" }, `${done}/${total}`)) : null,
       h("span", { class: "fact num", title: `from ${clock(g.created)}` }, span(end - Date.parse(g.created))),
-      spent ? h("span", { class: "fact num" }, spent) : null,
+      spent ? (store.offline ? h("span", { class: "fact num" }, spent) : link(`/experts?tab=budgets&job=${seg(g.job_id)}`, { class: "fact num", title: "Budgets of this job" }, spent)) : null,
       g.plan_version > 1 ? h("span", { class: "fact" }, `plan v${g.plan_version}`) : null,
       g.planning && !isOver(g.status) && g.planning.state !== "finished" ? h("span", { class: "fact" }, `planning ${g.planning.state}`) : null,
       g.questions?.length && !store.offline ? link(`/inbox?job=${seg(g.job_id)}`, { class: "fact ask" }, `${g.questions.length} open question${g.questions.length > 1 ? "s" : ""}`) : null,
