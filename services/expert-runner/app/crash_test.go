@@ -177,6 +177,7 @@ func TestAParkedRunComesBackWithItsAnswerAndItsEffects(t *testing.T) {
 		if n := calls.Load(); n != 1 {
 			t.Errorf("the effect was made %d times", n)
 		}
+		w.Idle() // The record of the report is awaited separately from the report.
 		want := []events.JournalType{"claimed", "intent", "result", "reported", "claimed", "reported"}
 		if diff := cmp.Diff(want, w.Journal("j1", "a")); diff != "" {
 			t.Error(diff)
