@@ -230,7 +230,7 @@ func (r *Request) scanRare(key string, s *plainjson.Scanner) bool {
 	case "timezone":
 		return s.Text(&r.Timezone)
 	case "unattended":
-		return s.Bool(&r.Unattended)
+		return s.Value(&r.Unattended)
 	case "unanswered":
 		return s.Text((*string)(&r.Unanswered))
 	case "debug":

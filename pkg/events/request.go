@@ -42,7 +42,7 @@ type Request struct {
 	Schedule      *Schedule                  `json:"schedule,omitempty"`       // Schedule makes the job recur.
 	Finalize      string                     `json:"finalize,omitempty"`       // Finalize is "tails", "none", "summary", "report" or "expert:<id>"; the profile decides if empty.
 	Timezone      string                     `json:"timezone,omitempty"`       // Timezone is the person's time zone, an IANA name; empty takes that of the session, the user or the caller (Rules.Timezone).
-	Unattended    bool                       `json:"unattended,omitempty"`     // Unattended says that no person can answer: planning asks none and follows Unanswered.
+	Unattended    *bool                      `json:"unattended,omitempty"`     // Unattended says whether no person can answer: then planning asks none and follows Unanswered. If nil, a person can, but not in a run of a schedule.
 	Unanswered    Unanswered                 `json:"unanswered,omitempty"`     // Unanswered is what planning does without the answer of a person; the profile decides if empty.
 	Debug         bool                       `json:"debug,omitempty"`          // Debug keeps the prompts of planning with the job, and shows them and the raw answers as live items.
 }
@@ -107,7 +107,7 @@ func (r *Request) Validate() Faults {
 	if r.Unanswered != "" && r.Unanswered != Assume && r.Unanswered != FailUnanswered {
 		add(CodeInvalid, "unanswered", fmt.Sprintf("unknown policy %.40q", r.Unanswered), "use assume or fail")
 	}
-	if r.Unattended && r.AutoAccept != nil && !*r.AutoAccept {
+	if r.Unattended != nil && *r.Unattended && r.AutoAccept != nil && !*r.AutoAccept {
 		add(CodeInvalid, "unattended", "given together with auto_accept false, which asks a person", "keep one of the two")
 	}
 	mode, expert, _ := strings.Cut(r.Finalize, ":")

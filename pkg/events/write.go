@@ -290,7 +290,7 @@ func (r *Request) write(w *plainjson.Writer) {
 	w.Some("schedule", r.Schedule != nil, r.Schedule)
 	w.Text("finalize", r.Finalize)
 	w.Text("timezone", r.Timezone)
-	w.Flag("unattended", r.Unattended)
+	w.Some("unattended", r.Unattended != nil, r.Unattended)
 	w.Text("unanswered", string(r.Unanswered))
 	w.Flag("debug", r.Debug)
 	w.Close()

@@ -83,6 +83,7 @@ func (c *calendar) create() error {
 	if faults := c.Spec.Validate(); len(faults) > 0 {
 		return faults
 	}
+	recur.Unattend(&c.Spec.Request)
 	f, err := c.store(schedule.Fact{Kind: schedule.Created, Data: &schedule.Creation{Spec: c.Spec}})
 	if err != nil {
 		return err

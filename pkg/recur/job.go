@@ -70,6 +70,14 @@ func (p *Plan) Job(key string, result json.RawMessage) (events.Request, error) {
 	return r, nil
 }
 
+// Unattend makes the request of a new schedule unattended, unless it says whether, or how long, a person can answer.
+func Unattend(r *events.Request) {
+	reviewed := r.AutoAccept != nil && !*r.AutoAccept
+	if r.Unattended == nil && r.Limits.Answer == nil && !reviewed {
+		r.Unattended = new(true)
+	}
+}
+
 // Outcome returns what a run keeps of its job's end.
 func Outcome(e *events.JobEnded) *schedule.End {
 	end := &schedule.End{Status: e.Status, Error: e.Error, DurationMS: e.DurationMS, Spent: e.Spent}

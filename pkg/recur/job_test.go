@@ -109,3 +109,22 @@ func TestAnInputThatTheScheduleTellsIsNotGivenByTheRequest(t *testing.T) {
 		t.Errorf("%v", faults)
 	}
 }
+
+func TestRunsAreUnattendedUnlessTheRequestSaysThatAPersonCanAnswer(t *testing.T) {
+	forever := events.Duration(0)
+	for name, c := range map[string]struct {
+		request events.Request
+		want    *bool
+	}{
+		"nothing said":     {events.Request{}, new(true)},
+		"every plan runs":  {events.Request{AutoAccept: new(true)}, new(true)},
+		"attended":         {events.Request{Unattended: new(false)}, new(false)},
+		"a review":         {events.Request{AutoAccept: new(false)}, nil},
+		"time for answers": {events.Request{Limits: events.Limits{Answer: &forever}}, nil},
+	} {
+		Unattend(&c.request)
+		if diff := cmp.Diff(c.want, c.request.Unattended); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -407,6 +409,21 @@ func TestARequestThatRecursIsASchedule(t *testing.T) {
 		}
 		if _, made := w.jobs()["s"]; made {
 			t.Error("the request is a job, too")
+		}
+		for _, r := range s.Recent {
+			e, err := w.Bus.Log().LastOf(t.Context(), r.JobID, events.KindJobRequested)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if alone := e.Data.(*events.JobRequested).Request.Unattended; alone == nil || !*alone {
+				t.Errorf("run %s may wait for a person", r.JobID)
+			}
+		}
+		asked := s.Spec
+		asked.Request.Unattended = nil
+		body, err := json.Marshal(&asked)
+		if sum := sha256.Sum256(body); err != nil || s.Digest != hex.EncodeToString(sum[:]) {
+			t.Errorf("the digest is not that of what was asked: a schedule of an earlier release would be another one; %v", err)
 		}
 	})
 }

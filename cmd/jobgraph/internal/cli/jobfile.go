@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +29,8 @@ type asked struct {
 	file, plan, expert, profile, id, session, thread, user, model string
 	timezone, unanswered                                          string
 	inputs, labels, attached, knowledge, servers                  []string
-	cached, fresh, unattended, debug, offline                     bool
+	cached, fresh, debug, offline                                 bool
+	unattended                                                    *bool
 	searches                                                      int
 }
 
@@ -49,7 +52,11 @@ func (q *asked) declare(c *cobra.Command) {
 	f.StringVar(&q.user, "user", "", "on whose behalf the job runs")
 	f.StringSliceVar(&q.knowledge, "knowledge", nil, "base of knowledge that experts may read besides those of their cards; repeatable")
 	f.StringVar(&q.timezone, "timezone", "", "the person's time zone, Europe/Berlin; that of the session, the user or this machine when not given")
-	f.BoolVar(&q.unattended, "unattended", false, "planning asks no person; --unanswered says what it does instead")
+	f.BoolFunc("unattended", "planning asks no person; --unanswered says what it does instead. Runs of a schedule ask none unless it is false", func(text string) error {
+		is, err := strconv.ParseBool(text)
+		q.unattended = &is
+		return err
+	})
 	f.StringVar(&q.unanswered, "unanswered", "", "when something is missing and no answer comes: assume (plan with stated assumptions) or fail")
 	f.BoolVar(&q.offline, "no-web", false, "agents get no tool that reaches the web")
 	f.IntVar(&q.searches, "searches", 0, "the most searches of the web in one run of an agent; 0 for no limit")
@@ -117,7 +124,7 @@ func (g documents) request(q *asked, words []string) (events.Request, error) {
 	if q.cached {
 		r.PlanCache = &q.cached
 	}
-	r.Unattended = r.Unattended || q.unattended
+	r.Unattended = cmp.Or(q.unattended, r.Unattended)
 	r.Debug = r.Debug || q.debug
 	if err := q.addInputs(&r); err != nil {
 		return r, err

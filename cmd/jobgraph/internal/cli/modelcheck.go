@@ -116,7 +116,7 @@ func planIn(ctx context.Context, c *client.Client, profile string) (modelcheck.T
 	ctx, cancel := context.WithTimeoutCause(ctx, checkBound, fmt.Errorf("no plan within %s", checkBound))
 	defer cancel()
 	yes, no := true, false
-	id, err := c.Submit(ctx, events.Request{Goal: checkGoal, Profile: profile, AutoAccept: &yes, Investigate: &no, Unattended: true})
+	id, err := c.Submit(ctx, events.Request{Goal: checkGoal, Profile: profile, AutoAccept: &yes, Investigate: &no, Unattended: &yes})
 	if err != nil {
 		return t, err
 	}

@@ -15,7 +15,7 @@ func (s clarifyStage) enter() On {
 	if !s.whole() || !s.wants(StageClarify) && !s.drafted() || c.Clarify >= s.clarifications() {
 		return OnSkipped
 	}
-	if s.start.decides() && s.start.Request.Unattended {
+	if s.start.unattended() {
 		return s.silent()
 	}
 	c.Clarify++

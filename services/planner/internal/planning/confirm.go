@@ -27,7 +27,7 @@ func (s confirmStage) enter() On {
 	if s.state.Counts.Rounds == 0 || !s.whole() || !s.wants(StageConfirm) || !recurs || s.state.Confirmed || confirmed(s.start.Request.Goal) {
 		return OnSkipped
 	}
-	if s.start.Request.Unattended && s.start.decides() {
+	if s.start.unattended() {
 		s.dropped("a schedule has to be confirmed, and the request is unattended", "")
 		s.state.Faults[0].Hint = `begin the goal with "confirm" to confirm it beforehand, or send the request with a "schedule"`
 		return OnRejected

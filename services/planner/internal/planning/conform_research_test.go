@@ -116,7 +116,7 @@ func TestWhatIsMissingIsAnsweredInThePersonsOwnWords(t *testing.T) {
 // proves D10
 func TestWithoutAPersonAPolicyDecidesAboutWhatIsMissing(t *testing.T) {
 	expires := planning.Fact{Kind: planning.Closed, Action: events.Expired}
-	alone := func(s *planning.Start) { s.Request.Unattended = true }
+	alone := func(s *planning.Start) { s.Request.Unattended = new(true) }
 	fail := func(s *planning.Start) { s.Request.Unanswered = events.FailUnanswered }
 	short := events.Duration(5)
 	for name, c := range map[string]struct {

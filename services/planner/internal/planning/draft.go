@@ -195,7 +195,7 @@ func (s *core) phrase(english, chinese string) string {
 func (s draftStage) inadequate(said string) On {
 	ask := s.start.Profile.Plan.Inadequate == "ask" && s.wants(StageClarify)
 	switch {
-	case ask && s.start.decides() && (s.start.Request.Unattended || s.state.Assumed):
+	case ask && s.start.decides() && (s.start.unattended() || s.state.Assumed):
 		return s.missing([]plan.Question{{Prompt: said}})
 	case ask && s.state.Counts.Clarify < s.start.Profile.Limits.Clarifications:
 		s.state.Question, s.state.Options, s.state.Attempt = said, nil, 0

@@ -10,6 +10,12 @@ import (
 // decides reports whether planning began with decisions of version 1 or later.
 func (t *Start) decides() bool { return t.Decisions >= 1 }
 
+// unattended reports whether the request says that no person can answer.
+func (t *Start) unattended() bool {
+	alone := t.Request.Unattended
+	return t.decides() && alone != nil && *alone
+}
+
 // unanswered is what to do when something is missing and no person says it: the request's policy, else the profile's.
 func (s *core) unanswered() events.Unanswered {
 	switch {
@@ -40,7 +46,7 @@ func (s *core) clarifications() int {
 func (s draftStage) missing(asked []plan.Question) On {
 	s.state.Attempt = 0
 	switch {
-	case !s.state.Assumed && s.asks() && !s.approved() && !s.start.Request.Unattended && s.state.Counts.Clarify < s.clarifications():
+	case !s.state.Assumed && s.asks() && !s.approved() && !s.start.unattended() && s.state.Counts.Clarify < s.clarifications():
 		s.state.Question, s.state.Options, s.state.Asking = asked[0].Prompt, nil, asked[1:]
 		return OnUnclear
 	case !s.state.Assumed && (s.approved() || s.unanswered() == events.Assume):

@@ -102,7 +102,7 @@ func TestAnySequenceOfNonsenseEndsWithinTheLimits(t *testing.T) {
 			start.Request.AutoAccept = nil
 		}
 		start.Decisions = rapid.IntRange(0, DecisionsVersion).Draw(t, "decisions")
-		start.Request.Unattended = rapid.IntRange(0, 3).Draw(t, "unattended") == 0
+		start.Request.Unattended = new(rapid.IntRange(0, 3).Draw(t, "unattended") == 0)
 		start.Request.Unanswered = events.Unanswered(pick("unanswered", "", "assume", "fail"))
 		if rapid.Bool().Draw(t, "no cards") {
 			start.Cards = nil

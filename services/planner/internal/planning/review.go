@@ -21,7 +21,7 @@ func (s reviewStage) enter() On {
 		return OnSkipped
 	case !asked:
 		return s.lacks(OnRejected)
-	case s.start.Request.Unattended && s.start.decides():
+	case s.start.unattended():
 		return s.silent()
 	}
 	options := []string{"accept", "edit", "reject"}
@@ -67,7 +67,7 @@ func (s reviewStage) edited() bool {
 
 // reachable reports whether a person may be asked about a plan without a demand for a review.
 func (s reviewStage) reachable() bool {
-	return !s.approved() && !s.start.Request.Unattended && s.start.Profile.Review.When != "never"
+	return !s.approved() && !s.start.unattended() && s.start.Profile.Review.When != "never"
 }
 
 // lacking reports whether a model's plan for the whole job says that it has not enough context.

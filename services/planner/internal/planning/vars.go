@@ -123,7 +123,7 @@ func (s *core) vars() Vars {
 		MaxSteps: s.maxSteps(), MaxRounds: s.maxRounds(), Round: c.Rounds, Experts: s.experts(),
 		Lessons: t.Lessons, Wishes: s.state.Wishes, Told: s.state.Told, Model: t.ModelName,
 		Part: t.Part, Finished: t.Finished, Plan: compact(s.state.Plan), Last: s.last(), Again: s.state.Reminders > 0, Beyond: s.state.Beyond,
-		Unworked: s.state.Unworked, Assume: s.state.Assumed || s.start.decides() && t.Request.Unattended,
+		Unworked: s.state.Unworked, Assume: s.state.Assumed || t.unattended(),
 		Offline: t.Request.Tools.Offline(), Clarify: max(0, limits.Clarifications-c.Clarify), Style: t.Request.ReportStyle, Raw: clip(s.state.Raw, limits.rawBytes()),
 	}
 	if t.Part != nil && t.Mode == events.WorkSplit {
@@ -148,7 +148,7 @@ func (s *core) vars() Vars {
 			v.Unknown = append(v.Unknown, f.Message)
 		}
 	}
-	if t.Profile.Triage.Direct || t.decides() && t.Request.Unattended {
+	if t.Profile.Triage.Direct || t.unattended() {
 		v.Clarify = 0
 	}
 	if s.lacking() && !s.approved() {

@@ -16,6 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/moment"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	"github.com/jobgraph/jobgraph/pkg/recur"
 )
 
 // Info is a schedule as it is shown: its state and what comes next.
@@ -193,7 +194,8 @@ func (k *Keeper) check(id string, c *schedule.Creation) events.Faults {
 		})
 	}
 	sum := sha256.Sum256(body)
-	c.Digest = hex.EncodeToString(sum[:])
+	c.Digest = hex.EncodeToString(sum[:]) // Of what was asked: a schedule that an earlier release made is found again.
+	recur.Unattend(&c.Request)
 	return faults
 }
 

@@ -3,7 +3,9 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -38,7 +40,7 @@ func (r *Record) live() (ids []string) {
 const historyItems = 200
 
 // History is what was said in the session of a request before it, as JSON; nil for the first request of a session. It may be called
-// once the request was entered. Errors: those of the bus.
+// once the request was entered. What deleted and expired jobs said is left out, as in the planner's history. Errors: those of the bus.
 func (b *Store) History(ctx context.Context, r *events.Request) (json.RawMessage, error) {
 	record, _, err := b.load(ctx, r.Session)
 	if err != nil || b.bus == nil || record.Total <= 1 {
@@ -50,8 +52,25 @@ func (b *Store) History(ctx context.Context, r *events.Request) (json.RawMessage
 		return nil, err
 	}
 	items := item.History(joblog.Latest(page.Items))
-	if len(items) == 0 {
-		return nil, nil
+	if items, err = b.existing(ctx, items); err != nil || len(items) == 0 {
+		return nil, err
 	}
 	return json.Marshal(items)
+}
+
+// existing drops the items of jobs that the log no longer has. Items without a job stay.
+func (b *Store) existing(ctx context.Context, items []item.Item) ([]item.Item, error) {
+	exists := map[string]bool{"": true}
+	for i := range items {
+		job := items[i].Job
+		if _, known := exists[job]; known || !events.ValidToken(job) {
+			continue
+		}
+		requested, err := b.bus.Log().LastOf(ctx, job, events.KindJobRequested)
+		if err != nil {
+			return nil, fmt.Errorf("read history: %w", err)
+		}
+		exists[job] = requested.Seq != 0
+	}
+	return slices.DeleteFunc(items, func(i item.Item) bool { return !exists[i.Job] }), nil
 }
