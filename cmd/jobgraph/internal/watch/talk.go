@@ -123,7 +123,7 @@ func (t *Talk) known(h *joblog.Log, width int) (rows []string) {
 func (t *Talk) text(i *item.Item, width int) (rows []string) {
 	key := keyOf(i)
 	v := t.voices[key]
-	if v == nil || i.Offset == 0 && i.Text != "" && v.all.Len() > 0 {
+	if v == nil || i.Offset == 0 && i.Text != "" { // It begins, or begins again.
 		if i.Text == "" {
 			return nil
 		}

@@ -177,3 +177,26 @@ func TestOfSeveralStepsTheLastOneSpeaks(t *testing.T) {
 		t.Errorf("the tree is not below what was said:\n%s", text)
 	}
 }
+
+func TestTextsTakeTurnsAndOneThatBeginsAgainIsShownOnce(t *testing.T) {
+	list, _ := chatter(t, 1)
+	say := func(subjob, id string, offset int, text string, done bool) item.Item {
+		return item.Item{Type: item.Text, SubJob: subjob, Run: 1, Expert: "reader", ID: id, Offset: offset, Text: text, Done: done}
+	}
+	rows, _, _ := played(t, 80, watch.Tree, true, list, []item.Item{
+		say(events.PlanID, "plan/1", 0, "Planning ", false),
+		say("s0", "answer/1", 0, "broken off", false),
+		say("s0", "answer/1", 0, "the second try", true),
+		say("s0", "answer/2", 0, "one row\nand ha", false),
+		say("s0", "note", 0, "a note", true),
+		say(events.PlanID, "plan/1", 9, "is over.", true),
+		say("s0", "lost", 0, "", true), // Its beginning was lost.
+		say("s0", "answer/2", 14, "lf of one", true),
+		say("s0", "answer/3", 0, "broken off, too", false),
+		say("s0", "answer/3", 0, "what stays", true),
+	})
+	want := []string{"● planner", "Planning is over.", "● s0  reader", "the second try", "one row", "and half of one", "a note", "what stays"}
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Error(diff)
+	}
+}
