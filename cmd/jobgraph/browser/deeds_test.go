@@ -59,7 +59,6 @@ func stepDeeds(v *view) {
 	v.Helper()
 	v.visit("/jobs/deeds?step=pack")
 	v.step("pack", "running")
-	hasty(v)
 	deed(v, ".drawer", "Stop step", func() {
 		v.click("form.act summary", "The same from a terminal")
 		v.read("form.act", "jobgraph stop deeds/pack --only")
@@ -74,25 +73,6 @@ func stepDeeds(v *view) {
 	})
 	v.step("pack", "failed")
 	v.read(".drawer", "The van is gone")
-}
-
-// hasty goes to a field as soon as its form is there, and keeps it: what a person types does not end in another.
-func hasty(v *view) {
-	v.Helper()
-	eval[bool](v, `(new MutationObserver((_, all) => {
-		const e = document.querySelector("#act-prompt");
-		if (!e) return;
-		all.disconnect();
-		e.focus();
-		setTimeout(() => window.kept = document.activeElement.id || "no field", 200); // Later than any timer of the form.
-	}).observe(document.body, {childList: true, subtree: true}), true)`)
-	v.click(".drawer .actions button", "Fork from here")
-	v.expression("!!window.kept")
-	if kept := eval[string](v, "window.kept"); kept != "act-prompt" {
-		v.Errorf("the form took the focus from #act-prompt to %s", kept)
-	}
-	v.click("form.act button", "Cancel")
-	v.gone("form.act")
 }
 
 // planDeeds edits a plan, and forks the job at an event of the past; the two are compared from the list.

@@ -79,6 +79,7 @@ func launch(t testing.TB, site string, size screen) *view {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(dir), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("disable-gpu", true),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("force-prefers-reduced-motion", true),
+		chromedp.Flag("disable-ipc-flooding-protection", false), // A person's browser has it.
 	)
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox) // It refuses to run as root with a sandbox.
@@ -274,11 +275,13 @@ func (v *view) keys(keys ...string) {
 	}
 }
 
-// tabTo presses Tab until an element has the focus.
+// tabTo waits for an element and presses Tab until it has the focus.
 func (v *view) tabTo(selector, text string) {
 	v.Helper()
+	is := fmt.Sprintf("(e) => e.matches(%s) && (e.innerText || e.ariaLabel || '').includes(%s)", quoted(selector), quoted(text))
+	v.expression("[...document.querySelectorAll('#app *')].some(" + is + ")")
 	for range 80 {
-		if eval[bool](v, fmt.Sprintf("document.activeElement.matches(%s) && (document.activeElement.innerText || document.activeElement.ariaLabel || '').includes(%s)", quoted(selector), quoted(text))) {
+		if eval[bool](v, "("+is+")(document.activeElement)") {
 			return
 		}
 		v.keys(kb.Tab)

@@ -1,6 +1,7 @@
 // All tests of the pure modules; make browser runs them in Chromium, which leaves the results in window.results.
 
 import "./forms";
+import "./hands";
 import "./past";
 import "./picture";
 import "./store";

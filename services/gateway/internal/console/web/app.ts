@@ -6,7 +6,7 @@ import "./job.css";
 import { api, Refusal } from "./core/api";
 import { Child, h, patch } from "./core/dom";
 import { icon } from "./core/icon";
-import { changed, dismiss, faultView, link, notices, onRedraw, Page } from "./core/page";
+import { address, changed, dismiss, faultView, link, notices, onRedraw, Page } from "./core/page";
 import type { Me, Question } from "./core/types";
 import { register } from "./graph/element";
 import { comparePage } from "./views/compare";
@@ -52,7 +52,7 @@ let open = 0; // How many questions wait.
 let denied = false; // The address had a token that is not valid.
 
 function route() {
-  const [next, text] = (location.hash.slice(1) || "/jobs").split("?");
+  const [next, text] = (address() || "/jobs").split("?");
   const q = new URLSearchParams(text || "");
   if (page && next === path && page.moved) {
     page.moved(q);

@@ -26,17 +26,43 @@ export function changed() {
   frame(redraw);
 }
 
-/** go opens an address of the console, such as "/jobs/a?step=b". */
+const pace = 150; // Milliseconds from one change of the browser's address to the next: browsers refuse more than some in a while.
+let next: string | null = null; // The address that the page shows and the browser has yet to get,
+let from = ""; // unless it has left this one meanwhile.
+let pacing = 0;
+
+/** address is that of what is shown, such as "/jobs/a?step=b". */
+export function address(): string {
+  return next !== null && location.hash === from ? next : location.hash.slice(1);
+}
+
+/** go opens an address of the console. */
 export function go(to: string, replace = false) {
-  if (replace) {
-    history.replaceState(null, "", "#" + to);
-    dispatchEvent(new HashChangeEvent("hashchange"));
-  } else location.hash = to;
+  if (!replace) {
+    settle();
+    location.hash = to;
+    return;
+  }
+  from = location.hash;
+  next = to;
+  dispatchEvent(new HashChangeEvent("hashchange"));
+  if (!pacing) settle();
+}
+
+/** settle gives the browser the address that is shown. */
+function settle() {
+  clearTimeout(pacing);
+  pacing = 0;
+  if (next !== null && location.hash === from) {
+    pacing = window.setTimeout(settle, pace);
+    history.replaceState(null, "", "#" + next);
+  }
+  next = null;
 }
 
 /** query changes the query of the present address; null removes a value. */
 export function query(values: Record<string, string | null>, replace = false) {
-  const [path, text] = location.hash.slice(1).split("?");
+  const [path, text] = address().split("?");
   const q = new URLSearchParams(text || "");
   for (const k in values) {
     if (values[k] === null) q.delete(k);
@@ -55,11 +81,11 @@ export function say(text: string) {
 export interface Notice { id: number; text: string; kind: "good" | "bad"; hint?: string; link?: { to: string; text: string }; }
 
 export const notices: Notice[] = [];
-let next = 1;
+let count = 1;
 
 /** notify shows a notice for a while; one about a fault stays until it is closed. */
 export function notify(text: string, kind: "good" | "bad" = "good", more: Partial<Notice> = {}) {
-  const n = { id: next++, text, kind, ...more };
+  const n = { id: count++, text, kind, ...more };
   notices.push(n);
   if (notices.length > 4) notices.shift();
   say(text);

@@ -20,16 +20,16 @@ export function slider(store: JobStore): VNode {
   const at = store.at;
   const n = t?.events.length || 0;
   const last = t ? t.events[n - 1]?.[0] || 0 : 0;
-  const index = t && at ? indexAt(t, at) : n - 1;
+  const sought = t && store.wanted >= 0 ? Math.round(store.wanted * (n - 1)) : -1; // Where the slider was put before its places were known.
+  const index = sought >= 0 ? sought : t && at ? indexAt(t, at) : n - 1;
   const wind = (i: number) => {
     if (!t) return;
     const seq = t.events[Math.max(0, Math.min(i, n - 1))][0];
     query({ at: seq === last && !store.offline ? null : String(seq) }, true);
   };
-  if (t && store.wanted >= 0) {
-    const at = Math.round(store.wanted * (n - 1));
+  if (sought >= 0) {
     store.wanted = -1;
-    queueMicrotask(() => wind(at));
+    queueMicrotask(() => wind(sought));
   }
   const slide = (e: any) => {
     if (t) return wind(Number(e.target.value));
