@@ -142,6 +142,13 @@ func answers(s *stack, v *view) {
 	v.expression("location.hash.startsWith('#/jobs/')")
 	v.click("a.ask", "1 open question")
 	v.read("article", "walk")
+	drawn := "(document.querySelector('article job-graph')?.shown?.subjobs || []).filter((n) => n.state === 'planned' && n.expert).map((n) => n.title || n.id).join()"
+	v.expression(drawn + " !== ''")
+	v.write("article .verdict textarea", "Plan a longer walk")
+	asked := eval[string](v, "document.querySelector('article').dataset.request")
+	v.click("article button", "Ask for changes")
+	v.expression("(document.querySelector('article')?.dataset.request || " + quoted(asked) + ") !== " + quoted(asked))
+	v.expression(drawn + " !== ''")
 	v.click("article button", "Accept")
 	v.gone("article")
 }

@@ -82,6 +82,8 @@ func advice(list []verb.Question) string {
 		switch {
 		case q.Kind == events.InputApproval:
 			shape = `{"approved":true|false,"reason":"…"}`
+		case q.Kind == events.InputReview:
+			shape = fmt.Sprintf(`{"action":one of %q,"text":"…"}, or a plan of the user's own`, q.Options)
 		case len(q.Schema) > 0:
 			shape = "JSON that fits " + string(q.Schema)
 		case len(q.Options) > 0:

@@ -163,6 +163,7 @@ func TestAQuestionIsPutToThePersonAtTheClient(t *testing.T) {
 func TestAQuestionThatIsNotAnsweredStaysOpen(t *testing.T) {
 	approval, form := verb.Question{Kind: events.InputApproval, Prompt: "Pay?"}, verb.Question{Kind: events.InputForm, Prompt: "Size?", Schema: flatForm}
 	nested := verb.Question{Kind: events.InputForm, Prompt: "To?", Schema: nestedForm}
+	plan := verb.Question{Kind: events.InputReview, Prompt: "Run it?", Options: []string{"accept", "reject"}, Schema: json.RawMessage(`{"examples":[1]}`)}
 	const unfit = "does not match requested schema" // What a client of the newer revision says itself.
 	s := open(t)
 	g := s.start()
@@ -176,6 +177,7 @@ func TestAQuestionThatIsNotAnsweredStaysOpen(t *testing.T) {
 		"declined":        {verb.Submitter, form, &sdk.ElicitResult{Action: "decline"}, 1, "Ask the user, then call answer"},
 		"dismissed":       {verb.Submitter, form, &sdk.ElicitResult{Action: "cancel"}, 1, "Ask the user, then call answer"},
 		"not asked":       {verb.Submitter, form, nil, 0, `"answer":…}, where the answer is JSON that fits {`},
+		"a review":        {verb.Submitter, plan, nil, 0, `where the answer is {"action":one of ["accept" "reject"],"text":"…"}, or a plan of the user's own: Run it?`},
 		"no approver":     {verb.Submitter, approval, accept(object{"approved": true}), 0, `where the answer is {"approved":true|false`},
 		"an operator":     {verb.Operator, form, accept(object{"size": 1}), 0, "Ask the user, then call answer"},
 		"for another":     {verb.Submitter, verb.Question{Kind: events.InputClarification, User: "boss", Prompt: "?"}, accept(object{"answer": "x"}), 0, "Ask the user"},

@@ -14,7 +14,7 @@ const (
 		`{"type":"object","required":["action"],"properties":{"action":{"type":"string","enum":["accept","edit","reject"]},"text":{"type":"string"}}},` +
 		`{"type":"object","required":["approved"],"properties":{"approved":{"type":"boolean"},"reason":{"type":"string"}}}`
 	confirmSchema = `{"anyOf":[` + answerForms + `]}`
-	reviewSchema  = `{"anyOf":[` + answerForms + `,{"type":["object","array"],"description":"a plan of one's own, in any dialect"}]}`
+	ownPlan       = `{"type":["object","array"],"description":"a plan of one's own, in any dialect"`
 )
 
 // confirmStage asks the person to confirm recurring steps.

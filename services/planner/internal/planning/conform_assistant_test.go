@@ -186,6 +186,28 @@ func TestAnAnswerOfTriageNeedsNoPlanner(t *testing.T) {
 	}
 }
 
+// A page draws it, and a person changes it into a plan of their own.
+func TestAReviewHasItsPlanAsTheExampleOfOnesOwn(t *testing.T) {
+	example := func(goal string) []events.Plan {
+		ask := open(t, "default", "g", review).says(handed, `{"subjobs":[{"id":"a","goal":"`+goal+`","expert":"Analyst"},{"id":"b","goal":"h","expert":"Analyst","dependencies":["a"]}]}`).asks[0]
+		var form struct {
+			AnyOf []struct {
+				Examples []events.Plan `json:"examples"`
+			} `json:"anyOf"`
+		}
+		if err := json.Unmarshal(ask.Schema, &form); err != nil || len(form.AnyOf) != 4 {
+			t.Fatalf("%v %s", err, ask.Schema)
+		}
+		return form.AnyOf[3].Examples
+	}
+	if got := example("look"); len(got) != 1 || len(got[0].SubJobs) != 2 || got[0].SubJobs[0].Goal != "look" || got[0].SubJobs[0].ExpertName != "Analyst" || got[0].SubJobs[1].Dependencies[0] != got[0].SubJobs[0].ID {
+		t.Errorf("%+v", got)
+	}
+	if got := example(strings.Repeat("long ", 7000)); got != nil {
+		t.Errorf("a plan that no question has room for is its example: %.200v", got)
+	}
+}
+
 // proves V-T11
 // proves F-weakness-issue-598
 func TestAQuestionIsForTheRightPersonAndExpires(t *testing.T) {

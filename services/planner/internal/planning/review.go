@@ -33,9 +33,22 @@ func (s reviewStage) enter() On {
 		silence = `{"action":"accept"}`
 	}
 	return s.put("review", &s.state.Counts.Review, events.InputRequested{
-		Kind: events.InputReview, Options: options, Schema: []byte(reviewSchema), Default: []byte(silence),
+		Kind: events.InputReview, Options: options, Schema: s.schema(), Default: []byte(silence),
 		Open: s.questioned() && !s.last(), // What is missing may be said in any words.
 	})
+}
+
+// maxOwn limits the plan that a question has as an example, in bytes.
+const maxOwn = 32 << 10
+
+// schema is the JSON Schema of an answer. The plan in review is the example of a plan of one's own, for pages that draw it, unless it is
+// too large.
+func (s reviewStage) schema() []byte {
+	own := ownPlan
+	if text := compact(s.state.Plan); text != "" && len(text) <= maxOwn {
+		own += `,"examples":[` + text + `]`
+	}
+	return []byte(`{"anyOf":[` + answerForms + `,` + own + `}]}`)
 }
 
 // reviewed reports whether a person is asked.

@@ -4,7 +4,7 @@ import { rich } from "../web/core/rich";
 import { bar, isOver, stateOf } from "../web/core/status";
 import { cliOf, natsOf, readTwins } from "../web/core/twin";
 import { gist } from "../web/views/events";
-import { argsOf } from "../web/views/inbox";
+import { argsOf, planOf } from "../web/views/inbox";
 import { budgetMark, modelMark, partOf, poolMark } from "../web/views/supply";
 import { rule, same } from "./kit";
 
@@ -126,6 +126,12 @@ rule("a status is a state with a name", () => {
 rule("the arguments of a call are read out of its question", () => {
   same(argsOf('May x call y with {"a":"}{\\"","b":[1,{"c":2}]}? A reason {"z":1}'), { a: '}{"', b: [1, { c: 2 }] });
   same([argsOf("May x call y?"), argsOf("with {broken"), argsOf(' with {"a":}?')], [undefined, undefined, undefined]);
+});
+
+rule("the plan of a review is read out of the form of its answer", () => {
+  const plan = { subjobs: [{ id: "a" }] };
+  same([planOf({ anyOf: [{ type: "string", examples: ["accept"] }, { type: "object" }, { type: ["object", "array"], examples: [plan] }] }), planOf({ anyOf: [{ examples: [[1], null] }] }), planOf({ type: "object" }), planOf(undefined)],
+    [plan, undefined, undefined, undefined]);
 });
 
 rule("what the server has rendered comes in as known elements alone", () => {

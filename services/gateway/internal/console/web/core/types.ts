@@ -55,7 +55,7 @@ export interface JobLine {
 
 export interface Question {
   job_id: string; request: string; subjob: string; kind: string; prompt?: string; options?: string[]; schema?: any; user?: string; expires?: string;
-  open?: boolean; plan?: unknown; args?: unknown;
+  open?: boolean; args?: unknown;
 }
 
 export interface Action {

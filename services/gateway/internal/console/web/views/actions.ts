@@ -11,7 +11,7 @@ import type { JobStore } from "../core/store";
 import { cliOf, natsOf } from "../core/twin";
 import type { Action, Fault, Graph, Node } from "../core/types";
 import { formView } from "./form";
-import { picture } from "./picture";
+import { Picture } from "./picture";
 
 interface Deed { verb: string; text: string; about: string; fields: Field[]; danger?: boolean; }
 
@@ -63,6 +63,7 @@ class Act {
   busy = false;
   before: Record<string, unknown> = {};
   loading = false;
+  private picture = new Picture();
 
   constructor(public store: JobStore, public deed: Deed, public step: string, private close: () => void) {
     if (deed.verb === "rerun") this.prefill(`/jobs/${seg(store.id)}/subjobs/${seg(step)}`, (got) => (this.before = { ...got.spec }));
@@ -156,7 +157,7 @@ class Act {
     } catch {
       return null;
     }
-    return [h("h4", null, "What changes"), rendered({ kind: "diff", before: this.before.plan, after: now }), picture(plan)];
+    return [h("h4", null, "What changes"), rendered({ kind: "diff", before: this.before.plan, after: now }), this.picture.view(plan)];
   }
 }
 

@@ -9,7 +9,7 @@ import { Field, fieldsOf, valuesOf } from "../core/schema";
 import { cliOf, natsOf } from "../core/twin";
 import type { Fault, Question } from "../core/types";
 import { formView } from "./form";
-import { picture } from "./picture";
+import { Picture } from "./picture";
 
 export function inboxPage(q: URLSearchParams): Page {
   const inputs = new Loader<{ inputs: Question[] }>(() => "/inputs", changed, 500);
@@ -67,9 +67,12 @@ export class Draft {
   private busy = false;
   private fields: Field[] | null;
   private args: any;
+  private plan: unknown;
+  private picture = new Picture();
 
   constructor(public q: Question, private done: () => void) {
     this.fields = q.kind === "form" ? fieldsOf(q.schema) : null;
+    this.plan = q.kind === "review" ? planOf(q.schema) : undefined;
     this.args = q.kind === "approval" ? q.args ?? argsOf(q.prompt || "") : undefined;
     if (this.args !== undefined) this.entered.args = visible(this.args);
   }
@@ -85,7 +88,7 @@ export class Draft {
         q.expires ? h("span", { class: left < 600e3 ? "bad-text num" : "muted num", title: clock(q.expires) }, left > 0 ? `expires in ${span(left)}` : "expired") : null),
       this.words(),
       this.approvalArgs(),
-      q.plan ? picture(q.plan) : null,
+      this.plan ? this.picture.view(this.plan) : null,
       this.answerForm(),
       this.fault ? faultView(this.fault) : null,
       this.twins());
@@ -204,6 +207,12 @@ export class Draft {
     return h("details", { class: "twins" }, h("summary", null, "The same from a terminal"), copyable(cliOf("answer", this.q.job_id, input), "CLI"), copyable(natsOf("answer", this.q.job_id, input), "NATS"),
       this.q.schema ? [h("p", { class: "muted" }, "Form of the answer"), rendered({ kind: "json", text: JSON.stringify(this.q.schema, null, 2) })] : null);
   }
+}
+
+/** planOf is the plan that a review is about: the example of a plan of one's own in the form of its answer. */
+export function planOf(schema: any): unknown {
+  for (const form of schema?.anyOf || []) for (const e of form.examples || []) if (Array.isArray(e?.subjobs)) return e;
+  return undefined;
 }
 
 /** argsOf finds the arguments in the question for an approval: the first JSON object of its text. */

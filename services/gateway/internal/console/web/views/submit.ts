@@ -4,7 +4,7 @@ import { api, Refusal, seg } from "../core/api";
 import { Child, h } from "../core/dom";
 import { quote } from "../core/format";
 import { changed, copyable, faultView, go, head, notify, Page } from "../core/page";
-import { picture } from "./picture";
+import { Picture } from "./picture";
 import type { Fault } from "../core/types";
 
 interface Card { id: string; name: string; description?: string; hidden?: boolean; disabled?: boolean; }
@@ -13,6 +13,7 @@ export function submitPage(q: URLSearchParams): Page {
   const v: Record<string, any> = { goal: q.get("goal") || "", id: "", expert: "", session: q.get("session") || "", context: "", labels: "", model: "", tokens: "", cost: "", plan: "", review: false };
   let faults: Fault[] = [];
   let busy = false;
+  const picture = new Picture();
   let experts: Card[] = [];
   const key = crypto.randomUUID ? crypto.randomUUID() : String(Math.random()).slice(2); // The same request sent twice is one job.
   api.get<{ experts: Card[] }>("/experts").then((e) => ((experts = e.experts), changed()), () => {});
@@ -73,7 +74,7 @@ export function submitPage(q: URLSearchParams): Page {
         h("div", { class: "field" }, h("label", { for: "new-expert" }, "Who does it"),
           h("select", { id: "new-expert", value: v.expert, onchange: (e: any) => ((v.expert = e.target.value), changed()) }, h("option", { value: "" }, "A plan: the planner chooses experts"), experts.filter((e) => !e.hidden && !e.disabled).map((e) => h("option", { value: e.id, selected: v.expert === e.id }, `${e.name}${e.description ? ` – ${e.description.slice(0, 60)}` : ""}`)))),
         h("label", { class: "check" }, h("input", { type: "checkbox", checked: v.review, onchange: (e: any) => ((v.review = e.target.checked), changed()) }), "Show me the plan before it runs"),
-        h("details", { open: v.plan !== "" }, h("summary", null, "A plan of your own"), input("plan", "Plan", "As JSON, in any of the dialects that the planner reads.", { rows: "10", class: "mono", spellcheck: "false" }), plan ? picture(plan) : null),
+        h("details", { open: v.plan !== "" }, h("summary", null, "A plan of your own"), input("plan", "Plan", "As JSON, in any of the dialects that the planner reads.", { rows: "10", class: "mono", spellcheck: "false" }), plan ? picture.view(plan) : null),
         h("details", null, h("summary", null, "More"), input("context", "Context", "What experts need to know besides the goal.", { rows: "3" }), input("session", "Session", "Jobs of one session know what was said before."), input("id", "Id", "The same id is the same job."),
           input("labels", "Labels", "team=a env=test"), input("model", "Model", "Of planner and experts, by the name in the configuration."), input("tokens", "Most tokens", "", { type: "number", min: "1" }), input("cost", "Most US dollars", "", { type: "number", min: "0", step: "any" })),
         faults.map((f) => faultView(f)),
