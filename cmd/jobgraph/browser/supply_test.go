@@ -112,12 +112,21 @@ func byKeys(v *view) {
 	v.tabTo("select", "")
 	v.keys("S")
 	v.tabTo("#budget-of", "")
-	v.keys("talk", kb.Enter)
+	v.keys("talk")
+	redrawn(v) // What is not sent yet stays.
+	v.keys(kb.Enter)
 	v.read("tr[data-row='session talk']", "$0.85")
 	v.tabTo("[role=tab]", "Budgets")
 	v.keys(kb.ArrowLeft, kb.ArrowLeft)
 	v.expression("document.activeElement.id === 'tab-pools'")
 	v.read("tr[data-row=far]", "no worker")
+}
+
+// redrawn has the page drawn again.
+func redrawn(v *view) {
+	v.Helper()
+	eval[bool](v, "(window.drawn = false, dispatchEvent(new HashChangeEvent('hashchange')), requestAnimationFrame(() => requestAnimationFrame(() => (window.drawn = true))), true)")
+	v.expression("window.drawn")
 }
 
 // onAPhone shows that each tab fits.

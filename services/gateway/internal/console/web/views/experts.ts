@@ -52,7 +52,7 @@ export function expertsPage(q: URLSearchParams): Page {
       h("ul", { class: "care", role: "status" }, care.map((m) => h("li", { key: m.care, class: `s-${m.state}` }, h("span", { class: "glyph", "aria-hidden": "true" }, "!"), m.care))),
       tabBar(tabs, tab(), "Experts and what work needs", (t) => (marks[t]?.some((m) => m.care) ? h("span", { class: "badge", "aria-label": "needs care" }, marks[t].filter((m) => m.care).length) : null)),
       h("div", { class: "tab-body", role: "tabpanel", "aria-labelledby": `tab-${tab()}`, "data-view": tab() },
-        tab() === "pools" ? poolsView(supply.pools) : tab() === "models" ? modelsView(supply.models) : tab() === "budgets" ? budgetsView(supply.budgets, supply.of) : expertsView()),
+        tab() === "pools" ? poolsView(supply.pools) : tab() === "models" ? modelsView(supply.models) : tab() === "budgets" ? budgetsView(supply) : expertsView()),
     ];
   };
   return {

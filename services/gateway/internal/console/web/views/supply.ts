@@ -123,19 +123,19 @@ export function modelsView(models: Loader<{ models: Model[] }>): Child {
   ], "models");
 }
 
-/** budgetsView lists the budgets; of names the job or session whose budgets are shown, too. */
-export function budgetsView(budgets: Loader<{ budgets: Budget[] }>, of: { id?: string; session?: string }): Child {
+/** budgetsView lists the budgets, also those of the job or session that a person has named. */
+export function budgetsView(supply: Supply): Child {
+  const { budgets, of, asked } = supply;
   const ask = (e: Event) => {
     e.preventDefault();
-    const form = new FormData(e.target as HTMLFormElement);
-    const id = String(form.get("id")).trim() || null;
-    query({ job: form.get("of") === "job" ? id : null, session: form.get("of") === "session" ? id : null });
+    const id = asked.id.trim() || null;
+    query({ job: asked.of === "job" ? id : null, session: asked.of === "session" ? id : null });
   };
   const amount = (s: Spent | undefined) => cost(s) || dash;
   return [
-    h("form", { class: "toolbar", onsubmit: ask, "aria-label": "Budgets of a job or session", key: `of-${of.id}-${of.session}` },
-      h("select", { name: "of", "aria-label": "Whose budgets" }, h("option", { value: "job" }, "Job"), h("option", { value: "session", selected: !!of.session }, "Session")),
-      h("input", { name: "id", id: "budget-of", placeholder: "Id", "aria-label": "Id of the job or session", value: of.id || of.session || "", autocomplete: "off" }),
+    h("form", { class: "toolbar", onsubmit: ask, "aria-label": "Budgets of a job or session" },
+      h("select", { "aria-label": "Whose budgets", value: asked.of, oninput: (e: any) => (asked.of = e.target.value) }, h("option", { value: "job" }, "Job"), h("option", { value: "session" }, "Session")),
+      h("input", { id: "budget-of", placeholder: "Id", "aria-label": "Id of the job or session", value: asked.id, autocomplete: "off", oninput: (e: any) => (asked.id = e.target.value) }),
       h("button", { type: "submit" }, "Show its budgets"), of.id ? link(`/jobs/${seg(of.id)}`, null, "The job") : of.session ? link(`/sessions/${seg(of.session)}`, null, "The session") : null),
     part(budgets, (got) => got.budgets, empty("No budget is set.", h("p", { class: "muted" }, "Nothing is counted without one. In jobgraph.yaml of the scheduler:"), h("code", { class: "block" }, "budgets: {day: {cost_usd: 20}, session: {tokens: 200000}}")), (rows) =>
       table<Budget>("Budgets", [
@@ -165,6 +165,7 @@ function spentBar(b: Budget): Child {
 /** Supply fetches pools, models and budgets for as long as a page shows them. */
 export class Supply {
   of: { id?: string; session?: string } = {};
+  asked = { of: "job", id: "" }; // What the form has, sent or not.
   pools = new Loader<{ pools: Pool[] }>(() => "/pools", changed, 500);
   models = new Loader<{ models: Model[] }>(() => "/models", changed, 500);
   budgets = new Loader<{ budgets: Budget[] }>(() => {
@@ -176,6 +177,7 @@ export class Supply {
   /** ask shows the budgets of a job or session, too. */
   ask(id: string | null, session: string | null) {
     if ((id || "") === (this.of.id || "") && (session || "") === (this.of.session || "")) return;
+    this.asked = { of: session ? "session" : "job", id: id || session || "" };
     this.of = { ...(id ? { id } : {}), ...(session ? { session } : {}) };
     this.budgets.forget();
   }
