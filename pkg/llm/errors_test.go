@@ -104,6 +104,40 @@ func TestWhatARouterHandsThroughIsTold(t *testing.T) {
 	}
 }
 
+func TestAModelMayCorrectWhatItWroteAndNothingElse(t *testing.T) {
+	for _, c := range []struct {
+		fail llm.Error
+		want bool
+	}{
+		{llm.Error{Class: llm.Empty}, true},
+		{llm.Error{Class: llm.Malformed, Partial: &llm.Response{}}, true},
+		{llm.Error{Class: llm.Malformed, Status: 400}, true},
+		{llm.Error{Class: llm.Malformed, Status: 200}, false},
+		{llm.Error{Class: llm.StreamCut, Partial: &llm.Response{}}, false},
+		{llm.Error{Class: llm.BadRequest, Status: 400}, false},
+	} {
+		if got := c.fail.Garbled(); got != c.want {
+			t.Errorf("%s with status %d: %t, want %t", c.fail.Class, c.fail.Status, got, c.want)
+		}
+	}
+}
+
+func TestTheFirstRejectionIsToldWhenAvoidingItIsRejected(t *testing.T) {
+	server := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
+		if strings.Contains(string(q.Body), `"temperature"`) {
+			return llmtest.Answer{Status: 400, Error: "temperature is not supported"}, nil
+		}
+		return llmtest.Answer{Status: 400, Error: "something is missing now"}, nil
+	}))
+	warm := 0.5
+	r := ask("hi")
+	r.Temperature = &warm
+	_, err := engine(t, server, noRetry(), nil).Do(t.Context(), r, nil)
+	if fail := class(t, err, llm.BadRequest); !strings.Contains(fail.Message, "temperature") || len(server.Asked()) != 2 {
+		t.Errorf("%d requests: %v", len(server.Asked()), err)
+	}
+}
+
 func TestEveryClassMapsToACodeAndAnOutcome(t *testing.T) {
 	for class, want := range map[llm.Class]events.Code{
 		llm.RateLimited: events.CodeUnavailable, llm.Overloaded: events.CodeUnavailable, llm.Unavailable: events.CodeUnavailable,

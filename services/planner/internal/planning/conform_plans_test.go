@@ -146,10 +146,19 @@ func dependent(step, needs string) string {
 func TestOneRequestAsksForOneForm(t *testing.T) {
 	for _, locale := range []string{"en-US", "zh-CN"} {
 		for _, name := range profiles {
-			s := drafting(t, name, "gold", func(s *planning.Start) { s.Request.Locale = locale })
-			call := s.calls[len(s.calls)-1]
-			if told := s.told(); len(call.Schema) > 0 && strings.Contains(told, "<decomposition>") {
-				t.Errorf("%s in %s: asks for tags and for JSON alone: %s", name, locale, told)
+			for _, mode := range []events.WorkKind{events.WorkPlan, events.WorkSplit, events.WorkReplan} {
+				s := drafting(t, name, "gold", func(s *planning.Start) {
+					s.Request.Locale, s.Mode, s.Part = locale, mode, &events.SubJob{ID: "big", Goal: "do everything", Expert: "analyst"}
+				})
+				for range 2 { // What is wrong with the first answer is told in the second request.
+					call := s.calls[len(s.calls)-1]
+					if told := s.told(); len(call.Schema) > 0 && strings.Contains(told, "<decomposition>") {
+						t.Errorf("%s of %s in %s: asks for tags and for JSON alone: %s", mode, name, locale, told)
+					}
+					if s.Pending().Kind == planning.Call {
+						s.says(`{"title":"nothing of a plan"}`)
+					}
+				}
 			}
 		}
 	}
