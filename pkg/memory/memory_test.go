@@ -142,3 +142,22 @@ func TestFactsAreEditedForgottenAndSwitchedOff(t *testing.T) {
 		t.Errorf("%d %v, left %v", n, err, b.values)
 	}
 }
+
+func TestWhatIsSwitchedOffStaysOff(t *testing.T) {
+	b := newBucket()
+	s := New(b)
+	add(t, s, "aa1", "one")
+	b.race = func() { // Between the first look at the switch and the write.
+		if err := s.Switch(t.Context(), "ann", "clerk", true); err != nil {
+			t.Error(err)
+		}
+	}
+	for range 2 {
+		if added, err := s.Remember(t.Context(), "ann", "clerk", Fact{ID: "2", Text: "two"}); added || !errors.Is(err, ErrOff) {
+			t.Errorf("%t %v", added, err)
+		}
+		if _, err := s.Forget(t.Context(), "ann", "clerk", ""); err != nil {
+			t.Error(err)
+		}
+	}
+}

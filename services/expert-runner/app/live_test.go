@@ -89,13 +89,16 @@ func join(list []string) []string {
 func TestARunThatTakesThePlaceOfAnotherOneSaysSo(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("x", false, speaks)}})
-		o := work("x", "j1", "a", 2)
-		state(w, o, true)
-		w.Issue(o)
-		w.Report(o)
-		w.Idle()
-		if got := stored(t, w, "j1", "a"); len(got) == 0 || got[0] != `2 seam seam/1 0 "run 1 ended; run 2 takes its place" done` {
-			t.Errorf("%q", got)
+		for resumes, want := range []string{"run 1 ended; run 2 takes its place", "run 1 ended; run 2 goes on from there"} {
+			o := work("x", fmt.Sprint("j", resumes), "a", 2)
+			o.ResumeOf = resumes
+			state(w, o, true)
+			w.Issue(o)
+			w.Report(o)
+			w.Idle()
+			if got := stored(t, w, o.Job, "a"); len(got) == 0 || got[0] != fmt.Sprintf("2 seam seam/1 0 %q done", want) {
+				t.Errorf("%q", got)
+			}
 		}
 	})
 }

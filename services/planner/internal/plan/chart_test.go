@@ -160,6 +160,19 @@ func TestMarksOfStepsOfAJobAreFacts(t *testing.T) {
 		"2. [ ] Rest", "   Notes: "+r.chart.notes(r.chart.steps()[2]))
 }
 
+func TestOnlyWhatBeganIsMarkedAsBlockedByAStop(t *testing.T) {
+	r := record(t, trip())
+	r.add(events.KindSubJobStarted, "pack", 1, &events.SubJobStarted{})
+	r.add(events.KindStopRequested, "", 0, &events.StopRequested{})
+	var marks []string
+	for _, line := range r.chart.Board().Lines {
+		marks = append(marks, line.Mark.Sign())
+	}
+	if diff := cmp.Diff([]string{"[!]", "[ ]", "[ ]"}, marks); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAStepThatIsBlockedIsTriedAgainOrGivenItsResult(t *testing.T) {
 	two := &events.Plan{Title: "T", SubJobs: []events.SubJob{
 		{ID: "a", Goal: "a", Expert: "e"},

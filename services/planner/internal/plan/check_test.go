@@ -65,6 +65,16 @@ const tagged3 = "I thought about it, see {not this} and [neither this].\n" + `<d
 </decomposition>
 <decomposition>{"subtask_9": {}}</decomposition>`
 
+// proves F5
+func TestAPlanInAFenceIsReadWhateverTheProseAroundItHolds(t *testing.T) {
+	for _, fence := range []string{"```", "```json", "```JSON", "```ts"} {
+		text := "I thought about {this} and [that].\n" + fence + "\n" + `{"subjobs":[{"id":"a","goal":"go","expert":"Analysis"}]}` + "\n```\nor {so}."
+		if r := Check([]byte(text), cards(), options()); r.Plan == nil || len(r.Plan.SubJobs) != 1 || r.Plan.SubJobs[0].Goal != "go" {
+			t.Errorf("%s: %+v", fence, r.Faults)
+		}
+	}
+}
+
 func TestEveryDialectDecodesIntoTheSameKindOfPlan(t *testing.T) {
 	text, err := json.Marshal(tagged3)
 	if err != nil {
