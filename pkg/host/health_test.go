@@ -124,6 +124,19 @@ func TestOtherMethodsAndPathsAreRefusedWithAHint(t *testing.T) {
 	}
 }
 
+// A client that follows a job must not take the start of a service for the end of the job.
+func TestAPathIsNotCalledUnknownBeforeTheProcessIsReady(t *testing.T) {
+	health := host.NewHealth()
+	health.Block("gateway", "starting")
+	addr := serving(t, health).Addr()
+	status, body := ask(t, http.MethodGet, addr, "/api/v1/jobs/a/events")
+	same(t, `503 {"code":"unavailable","message":"nothing is served at this path yet","field":"path","cause":"gateway: starting","hint":"try again; /readyz says when the process is ready"}`, fmt.Sprint(status, " ", body))
+	health.Clear("gateway")
+	if status, body := ask(t, http.MethodGet, addr, "/api/v1/jobs/a/events"); status != 404 {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
 func TestAnAddressInUseIsAFaultOfTheSetting(t *testing.T) {
 	addr := serving(t, host.NewHealth()).Addr()
 	_, err := host.Listen(addr, host.NewHealth(), host.NewMetrics(host.Build{}), host.Build{})

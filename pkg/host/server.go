@@ -40,7 +40,7 @@ func Listen(addr string, health *Health, metrics *Metrics, build Build) (*Server
 	mux.Handle("/readyz", getOnly(ready(health)))
 	mux.Handle("/metrics", getOnly(metrics.Handler()))
 	mux.Handle("/version", getOnly(version(build)))
-	mux.HandleFunc("/", unknown)
+	mux.HandleFunc("/", unknown(health))
 	return &Server{listener: listener, mux: mux, server: &http.Server{
 		Handler:           mux,
 		ReadHeaderTimeout: 5 * time.Second,
@@ -127,11 +127,22 @@ func getOnly(next http.Handler) http.Handler {
 	})
 }
 
-func unknown(w http.ResponseWriter, r *http.Request) {
-	writeJSON(w, http.StatusNotFound, Fault{
-		Code: events.CodeNotFound, Field: "path", Message: "nothing is served at this path",
-		Hint: "try /healthz, /readyz, /metrics or /version",
-	})
+// unknown answers where no service has a route. Until the process is ready, one may have it soon: a client tries again.
+func unknown(health *Health) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if reasons := health.Reasons(r.Context()); len(reasons) > 0 {
+			w.Header().Set("Retry-After", "1")
+			writeJSON(w, http.StatusServiceUnavailable, Fault{
+				Code: events.CodeUnavailable, Field: "path", Message: "nothing is served at this path yet",
+				Cause: reasons[0].Name + ": " + reasons[0].Reason, Hint: "try again; /readyz says when the process is ready",
+			})
+			return
+		}
+		writeJSON(w, http.StatusNotFound, Fault{
+			Code: events.CodeNotFound, Field: "path", Message: "nothing is served at this path",
+			Hint: "try /healthz, /readyz, /metrics or /version",
+		})
+	}
 }
 
 func alive(w http.ResponseWriter, _ *http.Request) {

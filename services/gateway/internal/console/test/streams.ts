@@ -33,9 +33,15 @@ rule("a stream in which nothing comes for long is asked for again", async () => 
 
 rule("a stream that is complete, or of nothing, is not asked for again", async () => {
   for (const status of [204, 404]) {
-    const { over, asked } = await heard(1, () => (status === 204 ? new Response(null, { status }) : json({ message: "none" }, status)));
+    const { over, asked } = await heard(1, () => (status === 204 ? new Response(null, { status }) : json({ code: "not_found", message: "none" }, status)));
     same([over, asked.length], [true, 1]);
   }
+});
+
+rule("a gateway that has no routes yet, and what stands before it, do not end a stream", async () => {
+  const answers = [json({ code: "unavailable", message: "starting" }, 503), json({ code: "not_found", field: "path", message: "nothing is served here" }, 404), new Response("<h1>Not Found</h1>", { status: 404 })];
+  const { got, over, asked } = await heard(2, (n) => answers[n] || stream("id: 1\nevent: a\ndata: 1\n\nevent: end\ndata: {}\n\n"));
+  same([got.length, over, asked.length], [1, true, 4]);
 });
 
 rule("a token that ends is told, and ends the streams", async () => {

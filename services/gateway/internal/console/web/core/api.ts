@@ -113,7 +113,7 @@ export function follow(path: string, after: string, take: (batch: Heard[]) => vo
         if (!answer.ok) {
           const why = await refusal(answer);
           if (answer.status === 401) return;
-          if (answer.status === 404) return ended?.();
+          if (answer.status === 404 && why.fault.code === "not_found" && why.fault.field !== "path") return ended?.(); // Of another 404 a gateway that starts is the cause, or what stands before it.
           throw why;
         }
         api.set("ok");
