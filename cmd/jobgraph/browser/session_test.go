@@ -146,7 +146,7 @@ func TestTheFirstSession(t *testing.T) {
 
 	// Fork from a step, and compare.
 	v.visit("/jobs/" + job + "?step=party")
-	v.click(".drawer .actions button", "Fork from here")
+	v.click(".drawer[data-step=party] .actions button", "Fork from here")
 	v.write("#act-new_id", "again")
 	v.write("#act-prompt", "Hand over the plan on paper")
 	v.click("form.act button[type=submit]", "Fork")
