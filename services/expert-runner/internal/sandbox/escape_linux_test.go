@@ -101,6 +101,7 @@ func try(t *testing.T, box *sandbox.Box, name, args string) string {
 	var out bytes.Buffer
 	cmd := &exec.Cmd{Path: self, Args: []string{"escape"}, Dir: dir, Env: []string{
 		escapeKey + "=" + name, outsideKey + "=" + args, "PATH=/usr/local/bin:/usr/bin:/bin", "TMPDIR=" + dir,
+		"GORACE=" + os.Getenv("GORACE"),
 	}}
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -235,7 +236,7 @@ func TestNoAttemptOfAUserLeavesTheSandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program, "-test.run=^TestNoAttemptLeavesTheSandbox$")
-	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir, "PATH=/usr/local/bin:/usr/bin:/bin"}
+	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir, "PATH=/usr/local/bin:/usr/bin:/bin", "GORACE=" + os.Getenv("GORACE")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
