@@ -257,6 +257,7 @@ func TestAJobForWhichSomethingComesWhileEachRoundIsUnderWayIsSaved(t *testing.T)
 			w.tell("one", events.KindSubJobReported, fmt.Sprintf("a%d", i), 1, success)
 			if i > 0 {
 				given <- nil
+				synctest.Wait() // The next report meets the next round, not this one's end.
 			}
 		}
 		if w.saw(".one.b") != pairs || w.acked < acked+pairs-1 {

@@ -131,8 +131,9 @@ export class JobStore {
       n.state = "running";
       n.run = f.run;
       n.started ||= f.time;
-    } else if (f.kind === "subjob.reported" && f.run === n.run && f.data?.outcome === "SUCCESS") {
-      n.state = "finished";
+    } else if (f.kind === "subjob.reported" && (f.run || 0) >= (n.run || 0) && f.data?.outcome === "SUCCESS") {
+      n.state = "finished"; // A quick run has no other fact.
+      n.run = f.run;
       n.ended = f.time;
     } else if (f.kind === "input.requested") n.state = "waiting";
     else if (f.kind === "subjob.progressed") n.progress = f.data;
