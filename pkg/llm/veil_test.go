@@ -84,11 +84,12 @@ func FuzzOnlyKeysAreTakenOutOfAnAnswer(f *testing.F) {
 	f.Add("a plan about sk", 1)
 	f.Add("sk-test-0123456789abcdeX 任务 s", 2)
 	f.Add("task-force sk-sk-s", 3)
+	f.Add("sk\xff-000000000000000A", 1)
 	f.Fuzz(func(t *testing.T, text string, chunk int) {
-		if strings.TrimSpace(text) == "" || strings.Contains(text, "sk-") || strings.Contains(text, "<th") || len(text) > 1<<10 || chunk < 1 {
+		text = strings.TrimSpace(strings.ToValidUTF8(text, ""))
+		if text == "" || strings.Contains(text, "sk-") || strings.Contains(text, "<th") || len(text) > 1<<10 || chunk < 1 {
 			return
 		}
-		text = strings.TrimSpace(strings.ToValidUTF8(text, ""))
 		r := ask("hi")
 		r.Stream = true
 		got, err := engine(t, llmtest.New(llmtest.Say(llmtest.Answer{Text: text, Chunk: chunk})), single(nil), nil).Do(t.Context(), r, nil)
