@@ -16,26 +16,26 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// busPage shows a request and its reply for every verb on the bus.
+// busPage documents a request and its reply for every verb on the bus.
 const busPage = "../../docs/nats.md"
 
 const busHead = `# Requests on the bus
 Every [verb](verbs.md) that a service answers is a request on ` + "`jobs.api.<verb>`" + ` (NATS micro), with JSON as input and reply: any client of NATS
-can ask, without a library of Jobgraph. A refusal has the header ` + "`Nats-Service-Error-Code`" + `, and a fault ([errors](errors.md)) as its body; to
-` + "`submit`" + ` it has all of them. ` + "`nats micro info jobgraph-scheduler`" + ` and ` + "`/asyncapi.json`" + ` of the gateway have the schemas.
+can send it without a Jobgraph library. A refusal has the header ` + "`Nats-Service-Error-Code`" + ` and a fault ([errors](errors.md)) as its body; a
+refused ` + "`submit`" + ` lists all faults. ` + "`nats micro info jobgraph-scheduler`" + ` and ` + "`/asyncapi.json`" + ` of the gateway have the schemas.
 
-The examples were run, one after the other, on one bus with an expert of kind human; a test runs them again and compares. What differs
-from run to run, such as moments, sequences and ids, is replaced by ` + "`…`" + `, long replies are cut there.
+The examples run one after the other on one bus with an expert of kind human; a test runs them again and compares. What differs from run
+to run, such as times, sequences and ids, is replaced by ` + "`…`" + `; long replies are cut there.
 `
 
-// example is a request of the page. Before it is sent, job, if given, is awaited in status; it is sent again until its reply has a text,
-// since lists are views that follow the log.
+// example is a request of the page. It is sent once job, if given, has reached status, and repeated until its reply contains a
+// text, since lists are views that follow the log.
 type example struct{ verb, input, job, status, until string }
 
 // counted is the plan of the examples with one step for a person.
 const counted = `{"subjobs":[{"id":"count","goal":"Count the boxes in the hall","expert":"Counter"}]}`
 
-// busExamples are the requests of the page, in an order in which each makes sense.
+// busExamples are the requests of the page, in an order in which each of them makes sense.
 var busExamples = []example{
 	{verb: "submit", input: `{"id":"boxes","goal":"How many boxes are there?","session":"hall","user":"ann","plan":` + counted + `}`},
 	{verb: "submit", input: `{"id":"bad","goal":"g","gaol":1}`},
@@ -83,7 +83,7 @@ var busExamples = []example{
 	{verb: "plan.delete", input: `{"plan_id":"trip"}`},
 }
 
-// different is what differs from run to run.
+// different matches what differs from run to run.
 var different = []struct {
 	what *regexp.Regexp
 	with string
@@ -95,7 +95,7 @@ var different = []struct {
 	{regexp.MustCompile(`\d\d:\d\d:\d\d|\d+(\.\d+)?(ms|µs|s)\b`), `…`},
 }
 
-// constant replaces what differs, and cuts what is long.
+// constant replaces what differs between runs and cuts long replies.
 func constant(reply []byte) string {
 	var compact bytes.Buffer
 	text := string(reply)
