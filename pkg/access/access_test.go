@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// cast is one identity of each role, and some that differ in what a role leaves open.
+// cast has one identity of each role, and some that differ in what a role leaves open.
 func cast() []access.Identity {
 	return []access.Identity{
 		{Name: "admin", Role: access.Admin},
@@ -42,7 +42,7 @@ type stage struct {
 	seeds   map[string]string // By tenant and name.
 }
 
-// keyed gives the identities of tenants keys, and returns the seeds.
+// keyed gives the identities of tenants keys and returns the seeds.
 func keyed(t testing.TB, tenants []access.Tenant) map[string]string {
 	t.Helper()
 	seeds := map[string]string{}
@@ -69,7 +69,7 @@ func keyed(t testing.TB, tenants []access.Tenant) map[string]string {
 	return seeds
 }
 
-// play starts a server with tenants, whose streams exist.
+// play starts a server for tenants and creates their streams.
 func play(t testing.TB, tenants ...access.Tenant) *stage {
 	t.Helper()
 	s := &stage{t: t, tenants: tenants, seeds: keyed(t, tenants)}
@@ -107,7 +107,7 @@ func (s *stage) bus(of *access.Tenant, name string) *bus.Bus {
 	return b
 }
 
-// raw connects as an identity without the rules of our client.
+// raw connects as an identity without the checks of our client.
 func (s *stage) raw(of *access.Tenant, name string) *nats.Conn {
 	s.t.Helper()
 	pair, err := nkeys.FromSeed([]byte(s.seeds[of.Name+"/"+name]))

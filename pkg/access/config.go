@@ -17,8 +17,8 @@ type Tenant struct {
 	Name       string     `json:"name"`
 	Prefix     string     `json:"prefix,omitempty"`
 	Identities []Identity `json:"identities"`
-	// Since is the moment from which answers and control events need a signature. Retired are keys that signed before, with what
-	// they might.
+	// Since is the time from which answers and control events need a signature. Retired lists keys that signed before, with what
+	// they were allowed to sign.
 	Since   time.Time     `json:"since,omitzero"`
 	Retired []seal.Signer `json:"retired,omitempty"`
 }
@@ -37,11 +37,11 @@ func (t *Tenant) AccountOf(i *Identity) string {
 	return t.Account() + "__" + strings.ToUpper(i.Name)
 }
 
-// grant is what an account imports or exports.
+// grant is something that an account imports or exports.
 type grant struct {
 	subject string
-	stream  bool // It is delivered to subscribers, instead of being asked for.
-	many    bool // A request gets several messages.
+	stream  bool // Messages are delivered to subscribers; otherwise requests are answered.
+	many    bool // A request gets several reply messages.
 }
 
 // grants are what the account of an identity outside the engine imports.
@@ -65,7 +65,7 @@ func (i *Identity) grants(n events.Names) []grant {
 	return list
 }
 
-// local reports whether a subject is used within the account of a runner alone.
+// local reports whether a subject is used only within the account of a runner.
 func local(row Row) bool {
 	return slices.Equal(row.Publish, row.Subscribe) && slices.Equal(row.Publish, []Role{Runner})
 }
@@ -148,7 +148,7 @@ func (i *Identity) write(b *strings.Builder, n events.Names) {
 		list(b, "publish", p.Publish)
 		list(b, "subscribe", p.Subscribe)
 		if p.Answers {
-			// An answer may come as late as the longest wait of a verb.
+			// An answer may arrive as late as the longest wait of a verb.
 			b.WriteString("          allow_responses: { max: 1, expires: \"15m\" }\n")
 		}
 		b.WriteString("        }\n")

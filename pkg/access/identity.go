@@ -9,18 +9,18 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// Role is what someone on the bus is.
+// Role is the kind of an identity on the bus.
 type Role string
 
 // The roles.
 const (
-	Admin     Role = "admin"     // Everything, on all streams; makes and removes them.
+	Admin     Role = "admin"     // May do everything, on all streams; makes and removes them.
 	Scheduler Role = "scheduler" // The service of this name.
 	Planner   Role = "planner"   // The service of this name.
 	Gateway   Role = "gateway"   // The service of this name; it speaks for the users of its tokens.
 	Runner    Role = "runner"    // Takes the work of its pools, reports on it, announces experts of these pools.
-	Client    Role = "client"    // A person or a program that submits jobs; its verbs are those of its roles of package verb.
-	Viewer    Role = "viewer"    // Reads.
+	Client    Role = "client"    // A person or a program that submits jobs. Its rights say which verbs it may use.
+	Viewer    Role = "viewer"    // Only reads.
 )
 
 // Roles lists the roles, those of the engine first.
@@ -29,24 +29,24 @@ func Roles() []Role { return []Role{Admin, Scheduler, Planner, Gateway, Runner, 
 // Inside reports whether a role shares the account of the streams.
 func (r Role) Inside() bool { return slices.Contains([]Role{Admin, Scheduler, Planner, Gateway}, r) }
 
-// Identity is someone with a key.
+// Identity is a person or program with a key.
 type Identity struct {
 	// Name is unique in its tenant; the inbox and the account are named after it.
 	Name string `json:"name"`
 	Role Role   `json:"role"`
 	// Key is the public nkey of a user.
 	Key string `json:"key"`
-	// Pools are those of a runner.
+	// Pools are the pools of a runner.
 	Pools []string `json:"pools,omitempty"`
-	// User is for whom a client acts, and Rights are the roles of package verb that the user has.
+	// User is the user for whom a client acts, and Rights are the user's roles in the sense of package verb.
 	User   string      `json:"user,omitempty"`
 	Rights []verb.Role `json:"rights,omitempty"`
 }
 
-// Inbox is the prefix of the subjects of replies, which no other identity may read.
+// Inbox is the prefix of reply subjects; no other identity may read them.
 func (i *Identity) Inbox() string { return "_INBOX_" + i.Name }
 
-// Check finds what makes an identity unusable. The error is an *events.Fault.
+// Check returns what makes an identity unusable, as an *events.Fault.
 func (i *Identity) Check() error {
 	fault := func(field, message, hint string) error {
 		return &events.Fault{Code: events.CodeInvalid, Field: field, Message: message, Hint: hint}
@@ -82,7 +82,7 @@ func join[T ~string](list []T) string {
 	return strings.Join(texts, ", ")
 }
 
-// rights are the roles of package verb that an identity has.
+// rights returns the roles, in the sense of package verb, that an identity has.
 func (i *Identity) rights() []verb.Role {
 	switch {
 	case i.Role == Admin || i.Role == Gateway:

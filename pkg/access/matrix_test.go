@@ -12,10 +12,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/access"
 )
 
-// bound is how long a message may take.
+// bound limits the wait for a message.
 const bound = 10 * time.Second
 
-// foreign are subjects of the server and of others that only an admin may use, whatever the table says.
+// foreign are subjects of the server and of other programs that only an admin may use, whatever the table says.
 var foreign = []string{
 	"$JS.API.STREAM.CREATE.JOBS", "$JS.API.STREAM.UPDATE.JOBS", "$JS.API.STREAM.DELETE.JOBS", "$JS.API.STREAM.SNAPSHOT.JOBS", "$JS.API.STREAM.RESTORE.JOBS",
 	"$JS.API.STREAM.MSG.DELETE.JOBS", "$JS.API.STREAM.PURGE.JOBS_INTAKE", "$JS.API.STREAM.LEADER.STEPDOWN.JOBS", "$JS.API.CONSUMER.DURABLE.CREATE.JOBS.x",
@@ -23,7 +23,7 @@ var foreign = []string{
 	"$SYS.REQ.SERVER.PING", "jobs.due.1.j1.t", "_INBOX_other.x.y", "other.subject", "$JS.FC.JOBS.x", "$JS.EVENT.ADVISORY.x", "$KV.JOBS_OTHER.x", "$O.JOBS_OTHER.C.x",
 }
 
-// sample is a subject that a row matches; several for a row about pools.
+// sample returns a subject that a row matches; several for a row about pools.
 func sample(subject string) []string {
 	subject = strings.ReplaceAll(strings.ReplaceAll(subject, "*", "x"), ">", "x.y")
 	if !strings.Contains(subject, "{pool}") {
@@ -50,7 +50,7 @@ func within(pattern, subject string) bool {
 	return len(p) == len(s)
 }
 
-// subjects are the samples of all rows, and the foreign ones.
+// subjects returns the samples of all rows and the foreign subjects.
 func subjects(of *access.Tenant) []string {
 	list := slices.Clone(foreign)
 	for _, row := range access.Table(of.Names()) {
@@ -60,7 +60,7 @@ func subjects(of *access.Tenant) []string {
 	return slices.Compact(list)
 }
 
-// refused reports whether the server has refused the last thing that was done on a connection.
+// refused reports whether the server has refused the last operation on a connection.
 func refused(t *testing.T, nc *nats.Conn) bool {
 	t.Helper()
 	if err := nc.Flush(); err != nil {
@@ -69,8 +69,8 @@ func refused(t *testing.T, nc *nats.Conn) bool {
 	return errors.Is(nc.LastError(), nats.ErrPermissionViolation)
 }
 
-// denials does something with each subject on one connection, and returns the subjects that the server has refused. The refusal of
-// a last subject, which only an admin may use, tells that all others have come.
+// denials does something with each subject on one connection, and returns the subjects that the server has refused. It ends with a
+// subject that only an admin may use: once that is refused, all other refusals have arrived.
 func denials(t *testing.T, nc *nats.Conn, admin bool, list []string, do func(subject string) error) map[string]bool {
 	t.Helper()
 	const last = "the.last.subject"
@@ -152,7 +152,7 @@ func TestEveryRoleMayPublishWhatItNeedsAndNothingElse(t *testing.T) {
 		}
 		arrived[string(m.Data)] = true
 	}
-	for mark, want := range expect { // any order: each is judged alone.
+	for mark, want := range expect { // any order: each is checked by itself.
 		if arrived[mark] != want {
 			t.Errorf("%s: arrived is %t, want %t", mark, arrived[mark], want)
 		}
@@ -196,7 +196,7 @@ func TestEveryRoleHearsWhatItNeedsAndNothingElse(t *testing.T) {
 	}
 }
 
-// TestTenantsSeeNothingOfOneAnother says everything in one tenant while another listens to everything.
+// TestTenantsSeeNothingOfOneAnother publishes on every subject of one tenant while another tenant listens to everything.
 func TestTenantsSeeNothingOfOneAnother(t *testing.T) {
 	s := play(t, access.Tenant{Name: "red", Identities: cast()}, access.Tenant{Name: "blue", Identities: cast()})
 	red, blue := &s.tenants[0], &s.tenants[1]

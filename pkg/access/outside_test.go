@@ -57,7 +57,7 @@ func TestSomeoneOutsideFollowsStreamsWithoutAConsumer(t *testing.T) {
 		t.Errorf("the cards are %v (%v)", list, err)
 	}
 	consumers, err := admin.Streams().Info(t.Context(), n.Log)
-	if err != nil || consumers.Consumers != 2 { // Of schedulers, and of schedules.
+	if err != nil || consumers.Consumers != 2 { // One of the schedulers, one of the schedules.
 		t.Errorf("the log has %d consumers (%v)", consumers.Consumers, err)
 	}
 	sub.Stop()
@@ -125,7 +125,8 @@ func TestASchedulerWritesForRunnersWhatIsTheirs(t *testing.T) {
 	}
 }
 
-// TestTheServerAnswersNowhereElse has everyone outside name subjects of streams for the answers to what they may ask.
+// TestTheServerAnswersNowhereElse makes every identity outside the engine name subjects of streams as reply subjects of the
+// requests that it may send.
 func TestTheServerAnswersNowhereElse(t *testing.T) {
 	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
 	tenant := &s.tenants[0]
@@ -165,7 +166,7 @@ func TestTheServerAnswersNowhereElse(t *testing.T) {
 	if asked < 100 {
 		t.Errorf("only %d requests were tried", asked)
 	}
-	// Within the account of the streams it works, which shows that the requests above were good.
+	// Within the account of the streams this works, which shows that the requests above were valid.
 	inside := n.Event("inside", events.KindJobFinished)
 	if err := s.raw(tenant, "gateway").PublishRequest("$JS.API.DIRECT.GET."+n.Log, inside, []byte(`{"seq":1}`)); err != nil {
 		t.Fatal(err)

@@ -8,15 +8,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// Permissions are the subjects that someone may use.
+// Permissions are the subjects that an identity may use.
 type Permissions struct {
 	// Publish and Subscribe are subjects, sorted.
 	Publish, Subscribe []string
-	// Answers is true if they may also answer requests on whatever subject these name.
+	// Answers is true if the identity may also answer requests, on the reply subjects that they name.
 	Answers bool
 }
 
-// Permissions returns the permissions of an identity: what the table lists, and the own inbox.
+// Permissions returns what the table lists for an identity, and its inbox.
 func (i *Identity) Permissions(n events.Names) Permissions {
 	if i.Role == Admin {
 		return Permissions{Publish: []string{">"}, Subscribe: []string{">"}}
@@ -34,13 +34,13 @@ func (i *Identity) Permissions(n events.Names) Permissions {
 	return p
 }
 
-// entitled reports whether an identity may ask for a verb; "" is none.
+// entitled reports whether an identity may use a verb; "" stands for no verb.
 func (i *Identity) entitled(name string) bool {
 	v, ok := verb.Find(name)
 	return !ok || v.Permits(i.rights()) || v.MayOwn(i.rights())
 }
 
-// concrete replaces {pool} in a subject by each pool of a runner; to the others it stands for all pools.
+// concrete replaces {pool} in a subject by each pool of a runner; for other roles it stands for all pools.
 func (i *Identity) concrete(subject string) []string {
 	if !strings.Contains(subject, "{pool}") || i.Role != Runner {
 		return []string{strings.ReplaceAll(subject, "{pool}", "*")}

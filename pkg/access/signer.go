@@ -12,7 +12,7 @@ import (
 // planned are the facts by which plan operations change a job.
 var planned = []events.Kind{events.KindPlanEdited, events.KindRetryRequested, events.KindRerunRequested, events.KindFailRequested}
 
-// signer is what the key of an identity may sign; ok is false if that is nothing.
+// signer returns what the key of an identity may sign; ok is false if it may sign nothing.
 func (i *Identity) signer() (s seal.Signer, ok bool) {
 	s = seal.Signer{Name: i.Name, Key: i.Key}
 	switch i.Role {
@@ -35,7 +35,7 @@ func (i *Identity) signer() (s seal.Signer, ok bool) {
 	return s, true
 }
 
-// Signers are the keys of a tenant whose signatures count, and those that did.
+// Signers returns the keys of a tenant whose signatures count, and those whose signatures counted before.
 func (t *Tenant) Signers() seal.Signers {
 	list := seal.Signers{Since: t.Since}
 	for at := range t.Identities {
@@ -47,7 +47,7 @@ func (t *Tenant) Signers() seal.Signers {
 	return list
 }
 
-// Retire notes that the key of an identity signs nothing from a moment on.
+// Retire notes that the key of an identity signs nothing from a time on.
 func (t *Tenant) Retire(i *Identity, from time.Time) {
 	if s, ok := i.signer(); ok && i.Key != "" && !slices.ContainsFunc(t.Retired, func(have seal.Signer) bool { return have.Key == i.Key }) {
 		s.Until = &from

@@ -14,13 +14,13 @@ import (
 type Row struct {
 	// Subject may contain wildcards, and {pool}, which stands for each pool of a runner.
 	Subject string
-	// About says what it is for.
+	// About describes the purpose of the subject.
 	About string
 	// Publish and Subscribe list who may. Everyone may also subscribe to their own inbox, and the admin may do everything.
 	Publish, Subscribe []Role
-	// Many is true if a request gets several messages as its answer.
+	// Many is true if a request gets several reply messages.
 	Many bool
-	// Verb is the verb that is asked for on the subject, if any: then the rights of a client decide, too.
+	// Verb is the verb that is requested on the subject, if any: then the rights of a client count as well.
 	Verb string
 }
 
@@ -34,7 +34,7 @@ var (
 	planner   = []Role{Planner}
 )
 
-// worked are the facts that a runner states of the runs of its pools.
+// worked are the facts that a runner states about the runs of its pools.
 var worked = []events.Kind{events.KindInputRequested, events.KindSubJobStarted, events.KindSubJobProgressed, events.KindSubJobReported}
 
 // Table returns every row for the subjects under a prefix.
@@ -74,7 +74,7 @@ func facts(n events.Names) []Row {
 	return rows
 }
 
-// traffic are the other subjects of streams, and those of core NATS.
+// traffic returns the other subjects of streams, and those of core NATS.
 func traffic(n events.Names) []Row {
 	conversations, s := item.Subject(n, "*"), schedule.NewNames(n)
 	return []Row{

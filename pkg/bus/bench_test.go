@@ -31,7 +31,7 @@ func over(b *testing.B, f func(b *testing.B, c *bus.Bus)) {
 	}
 }
 
-// publish sends b.N facts in groups of 256, each on a subject of its own.
+// publish sends b.N facts in groups of 256, each on a separate subject.
 func publish(b *testing.B, c *bus.Bus) {
 	acks := make([]bus.Ack, 0, 256)
 	for i := range b.N {

@@ -57,7 +57,7 @@ func TestBlobOfAnySizeComesBackWhole(t *testing.T) {
 type counted struct {
 	*bytes.Reader
 	read   func(total int64)
-	second bool // It was told to begin again.
+	second bool // It had to begin again.
 }
 
 func (c *counted) Seek(offset int64, whence int) (int64, error) {
@@ -73,12 +73,12 @@ func (c *counted) Read(p []byte) (int, error) {
 
 func TestABlobIsNeverReadFarAheadOfWhatIsStored(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{}).Bus("test")
-	const size, most = 24 << 20, 5 << 20 // 32 chunks, and the one in hand.
+	const size, most = 24 << 20, 5 << 20 // 32 chunks, and the current one.
 	asked := int64(0)
 	source := &counted{Reader: bytes.NewReader(random(size))}
 	source.read = func(total int64) {
 		if !source.second || total < asked+1<<20 {
-			return // The first reading is for the digest alone.
+			return // The first reading is only for the digest.
 		}
 		asked = total
 		info, err := b.Streams().Info(t.Context(), "OBJ_JOBS_BLOBS")
@@ -176,7 +176,7 @@ func TestTamperedBlobIsNotGiven(t *testing.T) {
 	wantErr(t, err, bus.ErrNotFound)
 }
 
-// Whoever may store payloads may write on the subjects of others. What comes behind a payload does not count.
+// A client that may store payloads can write on the subjects of other payloads. What follows a payload does not count.
 func TestABlobCannotBeReplaced(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{}).Bus("test")
 	for _, size := range []int{70 << 10, 300 << 10} {

@@ -14,7 +14,7 @@ func TestAQuestionThatWasLostIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, asked := time.Now(), 0
 		answer, err := repeat(t.Context(), nil, func(ctx context.Context) (string, error) {
-			if asked++; asked < 3 { // As while a cluster has no leader.
+			if asked++; asked < 3 { // Like a cluster without a leader.
 				<-ctx.Done()
 				return "", ctx.Err()
 			}

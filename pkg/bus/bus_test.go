@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction(bustest.Lingers), goleak.IgnoreTopFunction(forsaken))
 }
 
-// fact is an event of a job on a subject of its own.
+// fact is an event of a job on a separate subject.
 func fact(b *bus.Bus, job, key string) events.Message {
 	return events.Message{
 		Subject: b.Names().Event(job, events.KindInputClosed, key), Body: []byte(`{"action":"answered"}`),

@@ -16,15 +16,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 )
 
-// The bounds of the stream of conversations: conversationItems of each session, none older than conversationAge. Repeats
-// within conversationWindow are dropped.
+// The bounds of the conversation stream: conversationItems for each session, none older than conversationAge. Repeats within
+// conversationWindow are dropped.
 const (
 	conversationItems  = 20_000
 	conversationAge    = 180 * 24 * time.Hour
 	conversationWindow = 10 * time.Minute
 )
 
-// conversations is the stream of what was said in sessions.
+// conversations configures the stream of conversations.
 func conversations(n events.Names) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: item.Stream(n), Description: "what was said in sessions", Subjects: []string{item.Subject(n, "*")},
@@ -32,17 +32,17 @@ func conversations(n events.Names) jetstream.StreamConfig {
 	}
 }
 
-// Conversations are the records of what was said in sessions, in order. They are views of the log: nothing depends on them.
+// Conversations are the records of what was said in sessions, in order. They are derived from the log: nothing depends on them.
 type Conversations struct{ bus *Bus }
 
-// Conversations returns the records of what was said in sessions.
+// Conversations returns the access to the records of sessions.
 func (b *Bus) Conversations() Conversations { return Conversations{b} }
 
 func (c Conversations) subject(session string) string {
 	return item.Subject(c.bus.names, SessionKey(session))
 }
 
-// Message is an item as a message of its session's conversation. A message with the same id is stored once.
+// Message makes the message that stores an item in its session's conversation. A message with the same id is stored once.
 func (c Conversations) Message(session, id string, said *item.Item) (events.Message, error) {
 	body, err := json.Marshal(said)
 	if err != nil {
@@ -51,7 +51,7 @@ func (c Conversations) Message(session, id string, said *item.Item) (events.Mess
 	return events.Message{Subject: c.subject(session), Body: body, Header: map[string][]string{events.HeaderMsgID: {id}}}, nil
 }
 
-// Exists reports whether this bus has the stream of conversations; one that an earlier release has made may lack it.
+// Exists reports whether this bus has the stream of conversations; a bus of an earlier release may lack it.
 func (c Conversations) Exists(ctx context.Context) (bool, error) {
 	_, err := c.bus.Streams().Info(ctx, item.Stream(c.bus.names))
 	if errors.Is(err, ErrNotFound) {
@@ -60,10 +60,10 @@ func (c Conversations) Exists(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// Absent reports whether an error of Publish says that no stream has the subject.
+// Absent reports whether an error of Publish means that no stream has the subject.
 func (Conversations) Absent(err error) bool { return errors.Is(err, errNoResponder) }
 
-// Delete removes the conversation of a session. A bus without conversations has nothing to remove.
+// Delete removes the conversation of a session. On a bus without the stream it does nothing.
 func (c Conversations) Delete(ctx context.Context, session string) error {
 	err := c.bus.Streams().Purge(ctx, item.Stream(c.bus.names), c.subject(session))
 	if errors.Is(err, ErrNotFound) {
@@ -72,8 +72,8 @@ func (c Conversations) Delete(ctx context.Context, session string) error {
 	return err
 }
 
-// After yields the items of a session after a sequence, in order, up to what the leader has when the reading begins. It ends
-// with the first error: ErrUnavailable or the context's.
+// After yields the items of a session after a sequence, in order, up to what the leader has when reading begins. It ends with the
+// first error: ErrUnavailable or the context's.
 func (c Conversations) After(ctx context.Context, session string, after uint64) iter.Seq2[item.Entry, error] {
 	return func(yield func(item.Entry, error) bool) {
 		err := c.bus.Log().read(ctx, item.Stream(c.bus.names), c.subject(session), after, func(s Stored, err error) bool {
@@ -92,12 +92,12 @@ func (c Conversations) Follow(ctx context.Context, session string, after uint64)
 	return s, err
 }
 
-// Item decodes a delivery of Follow; ok is false if it is no item.
+// Item decodes a delivery of Follow; ok is false if it is not an item.
 func (Conversations) Item(d *Delivery) (e item.Entry, ok bool) {
 	return entry(&Stored{Message: d.Message(), Seq: d.Seq(), Time: d.Time()})
 }
 
-// entry decodes a stored item. What is no item is skipped: any client may have written it.
+// entry decodes a stored item; ok is false for anything else, since any client may have written it.
 func entry(s *Stored) (e item.Entry, ok bool) {
 	if json.Unmarshal(s.Body, &e.Item) != nil || e.Type == "" {
 		return e, false
@@ -143,7 +143,7 @@ func (c Conversations) Page(ctx context.Context, session string, before uint64, 
 	return p, missing(session, err)
 }
 
-// missing passes over a stream that does not exist.
+// missing turns the error for a missing stream or message into none.
 func missing(session string, err error) error {
 	if err == nil || errors.Is(err, ErrNotFound) {
 		return nil
@@ -151,7 +151,7 @@ func missing(session string, err error) error {
 	return fmt.Errorf("read conversation of session %s: %w", session, err)
 }
 
-// start finds where to begin to read so that most messages up to last, and not many more, follow. It asks the server how many
+// start finds the sequence to read from so that most messages, or a few more, remain up to last. It asks the server how many
 // messages follow a sequence, and narrows the range between a sequence with too many and one with too few.
 func (c Conversations) start(ctx context.Context, stream, subject string, last, most uint64) (from uint64, earlier bool, err error) {
 	low, all, err := c.bus.follows(ctx, stream, subject, 1)
@@ -165,7 +165,7 @@ func (c Conversations) start(ctx context.Context, stream, subject string, last, 
 	have, high := all-rest, last+1 // low has too many after it, high none.
 	for turn := 0; have > 4*most && high-low > 1 && turn < maxTurns; turn++ {
 		guess := low + (high-low)/2
-		if turn%2 == 0 { // As if the messages were spread evenly, and for twice as many.
+		if turn%2 == 0 { // Every other time it assumes that the messages are spread evenly, and aims at twice as many.
 			guess = high - max(1, min(high-low-1, uint64(float64(high-low)*float64(2*most)/float64(have))))
 		}
 		at, n, err := c.bus.follows(ctx, stream, subject, guess)
@@ -181,7 +181,7 @@ func (c Conversations) start(ctx context.Context, stream, subject string, last, 
 	return low, true, nil
 }
 
-// maxTurns bounds the search for the begin of a page.
+// maxTurns bounds the search for the beginning of a page.
 const maxTurns = 48
 
 // follows returns the first message at or after a sequence that matches a subject, and how many match from there on; 0 if none
@@ -209,5 +209,5 @@ func (b *Bus) follows(ctx context.Context, stream, subject string, seq uint64) (
 	return s.Seq, count + 1, err
 }
 
-// nextPending is the header of a direct read that says how many messages follow.
+// nextPending is the header of a direct read that tells how many messages follow.
 const nextPending = "Nats-Num-Pending"

@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 )
 
-// said stores items "1" to n of a session, in one go.
+// said stores items "1" to n of a session in one batch.
 func said(tb testing.TB, b *bus.Bus, session string, from, to int) {
 	tb.Helper()
 	var list []events.Message

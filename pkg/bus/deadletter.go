@@ -47,7 +47,7 @@ type DeadLetter struct {
 	Faults events.Faults
 	// Message is the original message with its original subject.
 	Message events.Message
-	// Whole is false if the body was too large to be kept.
+	// Whole is false if the body was too large to keep.
 	Whole bool
 }
 
@@ -111,7 +111,7 @@ func (l DeadLetters) add(d *Delivery, reason string, faults events.Faults) error
 		_, err = l.bus.PublishAsync(m, ExpectNone()).Wait(ctx)
 	}
 	if err == nil || errors.Is(err, ErrConflict) || errors.Is(err, errNoResponder) || errors.Is(err, ErrFull) {
-		return nil // Stored now, stored before, or no stream for it.
+		return nil // Stored now or before, or there is no stream for it.
 	}
 	return fmt.Errorf("dead-letter %s: %w", d.msg.Subject, err)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// hopeless queues a message, takes it and gives it up.
+// hopeless queues a message, takes it and gives up on it.
 func hopeless(t *testing.T, b *bus.Bus, spec bus.ConsumerSpec, m events.Message, reason string) {
 	t.Helper()
 	if _, err := b.Publish(t.Context(), m, bus.Expect{}); err != nil {
@@ -102,7 +102,7 @@ func TestWhatIsTooLargeIsSetAsideWithoutItsBody(t *testing.T) {
 	s := bustest.Start(t, bustest.Settings{Quiet: true})
 	b := s.Bus("test")
 	m := events.Message{Subject: b.Names().Request(), Body: []byte(strings.Repeat("x", bus.MaxMessage+1))}
-	if err := b.PublishCore(m.Subject, nil, m.Body); err != nil { // As a client that is not ours does.
+	if err := b.PublishCore(m.Subject, nil, m.Body); err != nil { // Like a foreign client.
 		t.Fatal(err)
 	}
 	sub, err := b.Queues().Consume(t.Context(), b.Queues().IntakeConsumer())

@@ -76,7 +76,7 @@ func (d *Delivery) InProgress() error { return d.settle("+WPI") }
 // again. If the copy cannot be stored now, the message is not settled and comes again.
 func (d *Delivery) Term(reason string) error { return d.giveUp(reason, nil) }
 
-// Refuse is Term with a list of faults, which the copy keeps too.
+// Refuse is Term with a list of faults, which the copy contains as well.
 func (d *Delivery) Refuse(faults events.Faults) error { return d.giveUp(faults.Error(), faults) }
 
 func (d *Delivery) giveUp(reason string, faults events.Faults) error {
@@ -89,8 +89,8 @@ func (d *Delivery) giveUp(reason string, faults events.Faults) error {
 	return d.settle("+TERM " + reason)
 }
 
-// Withdraw stores a copy of an Unsigned event as a dead letter. An answer is removed from the log, so that another one has its
-// place; a control event stays there, without effect. The delivery is not settled. Errors: those of the bus.
+// Withdraw stores a copy of an Unsigned event as a dead letter. An answer is removed from the log to make room for another one; a
+// control event stays there, without effect. The delivery is not settled. Errors: those of the bus.
 func (d *Delivery) Withdraw(ctx context.Context, e *events.Event) error {
 	if err := d.bus.DeadLetters().add(d, e.Fault.Error(), events.Faults{*e.Fault}); err != nil || e.Control {
 		return err

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// denials tells those who wait for an answer that the server has refused their message: it refuses by an error of the
-// connection, and never answers the message itself. A nil value does nothing.
+// denials passes refusals of the server to those who wait for an answer: the server refuses a message by an error of the connection
+// and never answers the message itself. A nil value does nothing.
 type denials struct {
 	mu      sync.Mutex // Guards all below.
 	next    int
@@ -18,7 +18,7 @@ type denials struct {
 	seen    map[string]bool // Streams in which this process may not remove anything.
 }
 
-// denial is someone who waits.
+// denial is one waiting caller.
 type denial struct {
 	prefix string
 	tell   func(subject string, err error)
@@ -28,7 +28,7 @@ func newDenials() *denials { return &denials{waiting: map[int]denial{}, seen: ma
 
 var refusedSubject = regexp.MustCompile(`(?i)permissions violation for publish to "(\S+)"`)
 
-// heard handles an error of the connection; it reports whether that was the refusal of a message for which someone waits.
+// heard handles an error of the connection; it reports whether it was a refusal that a caller waits for.
 func (d *denials) heard(err error) bool {
 	found := refusedSubject.FindStringSubmatch(err.Error())
 	if d == nil || found == nil {
@@ -39,7 +39,7 @@ func (d *denials) heard(err error) bool {
 	d.mu.Lock()
 	var told []func(string, error)
 	waited := false
-	for _, w := range d.waiting { // any order: each is told of the same refusal.
+	for _, w := range d.waiting { // any order: all get the same refusal.
 		if strings.HasPrefix(subject, w.prefix) {
 			waited = waited || w.prefix != ""
 			told = append(told, w.tell)
@@ -90,7 +90,7 @@ func refusalIn(ctx context.Context, err error) error {
 	return err
 }
 
-// note remembers that something is not permitted, so that it is not tried again; known reports whether it was noted.
+// note remembers that something is not permitted, so that it is not tried again; known reports whether it was noted before.
 func (d *denials) note(what string) {
 	if d != nil {
 		d.mu.Lock()

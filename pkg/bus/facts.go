@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// StreamFacts is the state of a stream, as the server reports it.
+// StreamFacts is the state of a stream as reported by the server.
 type StreamFacts struct {
 	// Name is the name of the stream. Created identifies its incarnation: a recreated stream has another.
 	Name    string    `json:"name"`
@@ -74,7 +74,7 @@ func (s Streams) List(ctx context.Context) ([]StreamFacts, error) {
 	return list, nil
 }
 
-// ConsumerFacts is the state of a durable consumer, as the server reports it.
+// ConsumerFacts is the state of a durable consumer as reported by the server.
 type ConsumerFacts struct {
 	// Pending counts messages still to be delivered, Unsettled the deliveries without acknowledgement.
 	Pending   uint64 `json:"pending"`

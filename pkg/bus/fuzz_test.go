@@ -11,8 +11,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// FuzzAnyBytesOnOurSubjects publishes what anybody may: arbitrary bytes, headers and last tokens on every subject that a
-// stream captures. Whatever of it is stored must reach its reader, decode or fault, and hold up nothing behind it.
+// FuzzAnyBytesOnOurSubjects publishes what any client may publish: arbitrary bytes, headers and last tokens on every subject that a
+// stream captures. Everything that is stored must reach its reader, decode or fault, and hold up nothing behind it.
 func FuzzAnyBytesOnOurSubjects(f *testing.F) {
 	for _, seed := range []struct{ token, header, value, body string }{
 		{"a", "ce-type", "io.jobgraph.input.closed.v1", `{"action":"answered"}`},

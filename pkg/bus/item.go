@@ -12,8 +12,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 )
 
-// Items stores and reads live items. They are kept in a stream of their own for a while, and nothing depends on them. On a
-// bus without that stream they reach only those who listen at that moment.
+// Items stores and reads live items. A separate stream keeps them for a while, and nothing depends on them. On a bus without that
+// stream they reach only those who listen at that moment.
 type Items struct {
 	bus      *Bus
 	names    item.Subjects
@@ -53,7 +53,7 @@ type ItemMessage struct {
 	Seq uint64
 	// Job and SubJob are those of its subject.
 	Job, SubJob string
-	// Items are its items; Unreadable counts the lines that are none.
+	// Items are its items; Unreadable counts the lines that are not items.
 	Items      []item.Item
 	Unreadable int
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// A bus of an earlier release, or one whose operator has no room for it: services work, and those who listen now get items.
+// A bus of an earlier release, or one whose operator has no room for the stream: services work, and those who listen get items as
+// they are sent.
 func TestABusWithoutTheStreamOfLiveItemsWorks(t *testing.T) {
 	server := bustest.Start(t, bustest.Settings{})
 	js := sdk(t, server)

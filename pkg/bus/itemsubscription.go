@@ -38,7 +38,7 @@ func (i *Items) Follow(ctx context.Context, job, subjob string, from uint64) (*I
 	return s, nil
 }
 
-// Next blocks until there are messages. Errors: those of Subscription.Next, and of Items.Of.
+// Next blocks until there are messages. Errors: those of Subscription.Next and of Items.Of.
 func (s *ItemSubscription) Next(ctx context.Context) ([]ItemMessage, error) {
 	for {
 		list, err := s.look(ctx)

@@ -26,7 +26,7 @@ func listen(t testing.TB, b *bus.Bus, job string) *bus.Listener {
 	return l
 }
 
-// wantNext fails the test unless the next that is heard stands at a sequence.
+// wantNext fails the test unless the next notification has a sequence.
 func wantNext(t testing.TB, l *bus.Listener, seq uint64) {
 	t.Helper()
 	got, err := l.Next(t.Context())
@@ -46,7 +46,7 @@ func consumers(t testing.TB, b *bus.Bus) int {
 func TestAListenerHearsOfItsJobAcrossARestart(t *testing.T) {
 	server := bustest.Start(t, bustest.Settings{})
 	b := server.Bus("test")
-	put(t, b, end(t, b, "j1")) // Before anybody listened.
+	put(t, b, end(t, b, "j1")) // Before there was a listener.
 	first, second := listen(t, b, "j1"), listen(t, b, "j2")
 	put(t, b, fact(b, "j1", "between")) // Neither begin nor end.
 	wantNext(t, second, put(t, b, end(t, b, "j2")))
@@ -75,7 +75,7 @@ func TestOneConsumerServesAllListenersAndGoesWithTheLast(t *testing.T) {
 			for _, l := range list {
 				l.Stop()
 			}
-			waitFor(t, func() bool { return consumers(t, b) == before }) // The server takes it off in a goroutine of its own.
+			waitFor(t, func() bool { return consumers(t, b) == before }) // The server removes it in a separate goroutine.
 		}
 	})
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
 )
 
-// A client that may publish into a bucket can remove all of it by one header. So programs outside the engine ask a scheduler to write:
-// a card of a pool on <prefix>.card.<pool>.<expert>, other keys on <prefix>.keep.<bucket>.<key>. The subject says what is
-// written, so that permissions can say who may.
+// A client that may publish into a bucket can erase all of it with one header. So programs outside the engine ask a scheduler to
+// write: a card of a pool on <prefix>.card.<pool>.<expert>, other keys on <prefix>.keep.<bucket>.<key>. The subject names what is
+// written, so that permissions can tell who may.
 
-// keepOp is what to do with a key.
+// keepOp is an operation on a key.
 type keepOp string
 
 const (
@@ -41,7 +41,7 @@ type keeping struct {
 	Pool *keptPool `json:"pool,omitempty"`
 }
 
-// keptPool are the settings of a pool's consumer that its workers decide.
+// keptPool has the settings of a pool's consumer that its workers choose.
 type keptPool struct {
 	Batches bool          `json:"batches,omitempty"`
 	AckWait time.Duration `json:"ack_wait,omitempty"`
@@ -57,13 +57,13 @@ type keptReply struct {
 	Message string `json:"message,omitempty"`
 }
 
-// keepErrors are the errors that travel in an answer, by class.
+// keepErrors are the errors that a reply can carry, by class.
 var keepErrors = map[string]error{
 	"conflict": ErrConflict, "refused": ErrRefused, "full": ErrFull, "too_large": ErrTooLarge, "unknown": ErrUnknown, "unavailable": ErrUnavailable,
 	"not_permitted": ErrNotPermitted,
 }
 
-// orSubmit writes a key, or asks a scheduler to if this process may not.
+// orSubmit writes a key, or asks a scheduler to write it if this process may not.
 func (k KV) orSubmit(ctx context.Context, key string, r keeping, write func() (uint64, error)) (uint64, error) {
 	if !k.bus.denials.known(k.stream()) {
 		revision, err := write()
@@ -145,7 +145,7 @@ func poolOf(card []byte) string {
 	return c.Pool
 }
 
-// Keep writes for programs outside the engine, until stop, which waits for accepted requests. Several schedulers share the
+// Keep writes on behalf of programs outside the engine, until stop, which waits for accepted requests. Several schedulers share the
 // requests.
 func (s Services) Keep() (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -200,13 +200,13 @@ func (s Services) keep(ctx context.Context, m *nats.Msg) {
 	if m.Reply == "" || !s.bus.mayAnswer(m.Reply) {
 		return
 	}
-	body, _ := json.Marshal(made) // Numbers and strings always are JSON.
+	body, _ := json.Marshal(made) // Numbers and strings can always be encoded.
 	if err := s.bus.nc.Publish(m.Reply, body); err != nil {
 		s.bus.logger.Warn("cannot answer a request to write", "subject", m.Subject, "error", err)
 	}
 }
 
-// write writes what a subject names.
+// write writes the key or consumer that a subject names.
 func (s Services) write(ctx context.Context, subject string, r keeping) (uint64, error) {
 	n := s.bus.names
 	if rest, ok := strings.CutPrefix(subject, n.Prefix()+".card."); ok {
@@ -222,7 +222,7 @@ func (s Services) write(ctx context.Context, subject string, r keeping) (uint64,
 	return 0, fmt.Errorf("%w: only the engine writes %s of %s", ErrRefused, key, bucket)
 }
 
-// writeCard writes the card of an expert of a pool. It takes no expert away from another pool.
+// writeCard writes the card of an expert of a pool. It refuses an expert that belongs to another pool.
 func (s Services) writeCard(ctx context.Context, pool, expert string, r keeping) (uint64, error) {
 	if r.Op == keepPool && r.Pool != nil && expert == poolKey {
 		return 0, s.writePool(ctx, pool, r.Pool)

@@ -26,8 +26,8 @@ const concurrentRequests = 64
 // Services is request and reply: it serves micro services and calls them.
 type Services struct{ bus *Bus }
 
-// Serve answers requests on jobs.api.<verb> as a NATS micro service, many at once; several processes share them. A version
-// not of the form v1.2.3 is announced as 0.0.0-dev. Peers returns the metadata; describe gives that of each endpoint and may be nil.
+// Serve answers requests on jobs.api.<verb> as a NATS micro service, many at once; several processes share them. A version not of
+// the form v1.2.3 is announced as 0.0.0-dev. Peers returns the metadata; describe returns that of each endpoint and may be nil.
 // stop waits until every accepted request is answered; then the context of the endpoints ends.
 func (s Services) Serve(name, version string, metadata map[string]string, endpoints map[string]Endpoint, describe func(verb string) map[string]string) (stop func(), err error) {
 	service, err := micro.AddService(s.bus.nc, micro.Config{Name: name, Version: microVersion(version), Description: "Jobgraph " + name, Metadata: metadata})
@@ -131,7 +131,7 @@ func (s Services) guarded(ctx context.Context, r micro.Request, endpoint Endpoin
 
 type zoneKey struct{}
 
-// WithZone returns a context whose requests say the time zone of the caller, an IANA name; "" changes nothing.
+// WithZone returns a context whose requests carry the time zone of the caller, an IANA name; "" changes nothing.
 func WithZone(ctx context.Context, zone string) context.Context {
 	if zone == "" {
 		return ctx
@@ -161,8 +161,8 @@ type arrived struct {
 	at      time.Time
 }
 
-// Signer finds whose signature the request has that an Endpoint answers with ctx. asked is false if this process has no list of
-// signers, and for what is no request. Errors: *events.Fault for a request that nobody has signed whose signature counts.
+// Signer returns who has signed the request that an Endpoint answers with ctx. asked is false if this process has no list of
+// signers, or if ctx is not that of a request. Errors: *events.Fault for a request without a signature that counts.
 func (s Services) Signer(ctx context.Context) (who *seal.Signer, asked bool, err error) {
 	r, ok := ctx.Value(requestKey{}).(*arrived)
 	if !ok {
@@ -183,8 +183,8 @@ func oneLine(text string) string {
 	return text
 }
 
-// Request calls a service and waits for the answer. A fault is the service's refusal; body is what it sent with the fault.
-// Errors: ErrUnavailable if no answer came, the context's.
+// Request calls a service and waits for the answer. A fault is the service's refusal; body is what came with it. Errors:
+// ErrUnavailable if no answer came, the context's.
 func (s Services) Request(ctx context.Context, subject string, body []byte) (answer []byte, fault *events.Fault, err error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()

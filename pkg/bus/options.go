@@ -100,7 +100,7 @@ func (o *Options) nats() ([]nats.Option, error) {
 		nats.ReconnectBufSize(-1), nats.FlusherTimeout(writeTimeout),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
 			if o.denials.heard(err) {
-				return // They are told by name.
+				return // Those errors name it.
 			}
 			subject := ""
 			if sub != nil {

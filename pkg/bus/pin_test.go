@@ -25,7 +25,7 @@ func TestPinnedConsumerHasOneReaderAndAHotStandby(t *testing.T) {
 		for i := range 20 {
 			noErr(t, list[i].Ack())
 		}
-		synctest.Wait() // The server takes answers in a goroutine of its own.
+		synctest.Wait() // The server handles answers in a separate goroutine.
 		// The first one dies with thirty unsettled.
 		died := time.Now()
 		first.Stop()

@@ -17,8 +17,8 @@ const (
 	pollMost  = 250 * time.Millisecond
 )
 
-// poll is follow for clients that may not create consumers: a client that may can have the server write what is stored to
-// any subject. It reads the stream again and again, so news comes up to pollMost later.
+// poll is follow for clients that may not create consumers, since a consumer can make the server write stored messages to any
+// subject. It keeps reading the stream, so news arrives up to pollMost late.
 func (l *Log) poll(ctx context.Context, stream string, filters []string, o FollowOptions) (*Subscription, uint64, error) {
 	filter := ">"
 	if len(filters) == 1 {
@@ -40,7 +40,7 @@ func (l *Log) poll(ctx context.Context, stream string, filters []string, o Follo
 	return s, min(last, 1), nil
 }
 
-// polls reads from a sequence on until the end of the subscription.
+// polls reads from a sequence on until the subscription ends.
 func (s *Subscription) polls(filter string, filters []string, from uint64) {
 	defer close(s.watched)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -71,7 +71,7 @@ func (s *Subscription) polls(filter string, filters []string, from uint64) {
 	}
 }
 
-// rests waits; it reports whether the subscription goes on.
+// rests waits; it reports whether the subscription continues.
 func (s *Subscription) rests(pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -85,7 +85,7 @@ func (s *Subscription) rests(pause time.Duration) bool {
 	return false
 }
 
-// deliver hands a batch on; it reports whether the subscription goes on.
+// deliver hands a batch on; it reports whether the subscription continues.
 func (s *Subscription) deliver(batch []Stored) bool {
 	for i, m := range batch {
 		s.order++

@@ -77,7 +77,7 @@ func TestASubjectForAnAnswerThatTheClientGaveUpIsNotUsedAgain(t *testing.T) {
 	})
 }
 
-// Behind an answer that there is no responder, or an empty one, another may come.
+// After an answer that there is no responder, or an empty one, another answer may follow.
 func TestASubjectIsUsedAgainBehindAnAnswerThatIsFinal(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
 		server := bustest.Start(t, bustest.Settings{Quiet: true})
@@ -97,7 +97,7 @@ func TestASubjectIsUsedAgainBehindAnAnswerThatIsFinal(t *testing.T) {
 			{`{"stream":"s","seq":7}`, true},
 			{`{"error":{"code":400,"err_code":10071,"description":"wrong last sequence: 3"}}`, true},
 			{`{"error":{"code":503,"err_code":10008,"description":"system temporarily unavailable"}}`, false},
-			{"", false}, // As the server says that there is no responder.
+			{"", false}, // The server's answer that there is no responder.
 			{"no JSON", false},
 		} {
 			m := <-asked

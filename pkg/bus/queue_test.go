@@ -21,7 +21,7 @@ func take(t testing.TB, s *bus.Subscription, n int) []bus.Delivery {
 	return takeUntil(t.Context(), t, s, n)
 }
 
-// takeUntil is take for what might never come.
+// takeUntil is take for deliveries that may never come.
 func takeUntil(ctx context.Context, t testing.TB, s *bus.Subscription, n int) []bus.Delivery {
 	t.Helper()
 	var all []bus.Delivery
@@ -123,7 +123,7 @@ func TestWorkIsSharedAndGoneWhenSettled(t *testing.T) {
 	}
 }
 
-// waitFor asks the server again until what is wanted holds.
+// waitFor asks the server repeatedly until a condition holds.
 func waitFor(t testing.TB, holds func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -175,7 +175,7 @@ func TestSilentReaderLosesItsWorkAndBusyOneKeepsIt(t *testing.T) {
 			t.Fatalf("delivery %d after %s", d[0].Delivered(), waited)
 		}
 		noErr(t, d[0].Term("hopeless"))
-		waitFor(t, func() bool { // The server takes answers in a goroutine of its own.
+		waitFor(t, func() bool { // The server handles answers in a separate goroutine.
 			facts, err := b.Streams().Info(t.Context(), b.Names().Work)
 			noErr(t, err)
 			return facts.Messages == 0
@@ -183,7 +183,7 @@ func TestSilentReaderLosesItsWorkAndBusyOneKeepsIt(t *testing.T) {
 	})
 }
 
-// What a busy reader has no place for is not kept from an idle one.
+// Messages for which a busy reader has no room are not kept from an idle one.
 func TestAReaderOnDemandHoldsNoMoreThanItAskedFor(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
 		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
@@ -333,7 +333,7 @@ func TestChangedPartitionsSkipNothing(t *testing.T) {
 	noErr(t, err)
 	noErr(t, b.Queues().RetirePartitions(t.Context(), 2))
 	_, err = b.Queues().Info(t.Context(), b.Names().Log, "scheduler-0of1")
-	noErr(t, err) // It was read just now.
+	noErr(t, err) // It was read just before.
 	got := map[uint64]bool{}
 	for _, spec := range specs {
 		s := reader(t, b, spec)

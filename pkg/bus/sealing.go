@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/seal"
 )
 
-// lookEvery is how old a file may be before it is looked at again.
+// lookEvery is the time between two checks of a file for changes.
 const lookEvery = time.Second
 
 // sealing signs what a connection sends and checks the signatures of what it reads. It is safe for concurrent use.
@@ -33,7 +33,7 @@ type seen struct {
 	at   time.Time
 }
 
-// changed reports whether a file differs from the one that was read; it looks once in lookEvery.
+// changed reports whether a file differs from the one that was read; it checks at most once in lookEvery.
 func (s *seen) changed(path string) bool {
 	now := time.Now()
 	if now.Sub(s.at) < lookEvery {
@@ -62,7 +62,7 @@ func newSealing(o *Options) (*sealing, error) {
 		return nil, fmt.Errorf("%w: %v", ErrNotPermitted, err)
 	}
 	if s.keys != "" && s.keyFile.changed(s.keys) {
-		if err := s.readKey(); err != nil && o.Creds == "" { // Credentials may be of a kind without a seed of ours.
+		if err := s.readKey(); err != nil && o.Creds == "" { // Credentials need not contain a seed that can sign.
 			return nil, fmt.Errorf("%w: %v", ErrNotPermitted, err)
 		}
 	}
@@ -117,7 +117,7 @@ func (s *sealing) signing() *seal.Key {
 	return s.key
 }
 
-// signers is the list of signers, or nil.
+// signers returns the list of signers, or nil.
 func (s *sealing) signers() *seal.Signers {
 	if s.lists == "" {
 		return nil
@@ -155,11 +155,11 @@ func signed(n events.Names, subject string) bool {
 	return strings.HasPrefix(rest, "api.") || subject == n.Request()
 }
 
-// Signed reports whether signatures count for this connection. Then everyone has a role, and the facts of a run name its pool in their
+// Signed reports whether this connection checks signatures. Then everyone has a role, and the facts of a run name its pool in their
 // subjects.
 func (b *Bus) Signed() bool { return b.sealing.lists != "" }
 
-// signer finds whose signature a message has; asked is false without a list.
+// signer finds who signed a message; asked is false without a list of signers.
 func (s *sealing) signer(m *events.Message, at time.Time) (who *seal.Signer, asked bool, err error) {
 	list := s.signers()
 	if list == nil {
@@ -169,7 +169,7 @@ func (s *sealing) signer(m *events.Message, at time.Time) (who *seal.Signer, ask
 	return who, true, err
 }
 
-// event decodes a message of the log. One that needs a signature and has none that counts is Unsigned.
+// event decodes a message of the log. If it needs a valid signature and has none, the event is Unsigned.
 func (b *Bus) event(m events.Message, seq uint64, at time.Time) (e events.Event, ok bool) {
 	e, ok = events.Decode(b.names, m)
 	e.Seq, e.Time = seq, at

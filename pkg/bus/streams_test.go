@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// sdk gives the SDK's own view of a server, as an operator has it.
+// sdk returns the SDK's own view of a server, like that of an operator.
 func sdk(t testing.TB, server *bustest.Server) jetstream.JetStream {
 	t.Helper()
 	nc, err := nats.Connect("", nats.InProcessServer(server))

@@ -40,7 +40,7 @@ func TestASurveyFindsWhatTheLogLacksAndWhatIsLeftAlone(t *testing.T) {
 		t.Errorf("of nothing: %+v", s)
 	}
 	save("going", "RUNNING", ask("going"), "")
-	save("ended", "FINISHED", 1, "") // What is left of a deletion that was cut off is no loss.
+	save("ended", "FINISHED", 1, "") // The remains of an interrupted deletion are not a loss.
 	save("beheaded", "RUNNING", 1, "")
 	save("early", "FINISHED", 700, "")
 	save("aside", "RUNNING", 1, `,"quarantined":{"code":"internal","message":", \"subjobs\":["}`)

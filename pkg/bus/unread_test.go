@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// A reader that is slow holds some MiB, however large messages are, and gets all of them in the end.
+// A slow reader holds a few MiB, however large messages are, and gets all of them in the end.
 func TestWhatWaitsUnreadIsBoundedInBytes(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 	const size, count = 400 << 10, 40

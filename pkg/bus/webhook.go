@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// WebhookPool holds the notices that were set aside and are to be sent again.
+	// WebhookPool holds dead letters of webhooks that are to be sent again.
 	WebhookPool = "~webhook"
-	// webhookIdle is how long the position of a target is kept that no gateway serves.
+	// webhookIdle is how long the position of a target is kept while no gateway serves it.
 	webhookIdle = 30 * 24 * time.Hour
 	// webhookAhead limits the notices of a target that wait for another attempt.
 	webhookAhead = 1024
@@ -22,22 +22,22 @@ const (
 	headerWebhook = "webhook-id"
 )
 
-// Notice is a message about an event for a target outside.
+// Notice is a message to a webhook about an event.
 type Notice struct {
-	// ID is the same in all attempts. Job and Seq are the event's.
+	// ID is the same in all attempts. Job and Seq identify the event.
 	ID  string
 	Job string
 	Seq uint64
-	// Target is the name of the target.
+	// Target is the name of the webhook.
 	Target string
-	// Body is what is sent.
+	// Body is the body of the request.
 	Body []byte
 }
 
-// Webhooks are the events that targets outside are told, with the position of each target, and the notices that are sent again.
+// Webhooks are the events for webhooks, with the position of each target, and the notices that are sent again.
 type Webhooks struct{ bus *Bus }
 
-// Webhooks returns the access to what targets outside are told.
+// Webhooks returns the access to events and notices for webhooks.
 func (b *Bus) Webhooks() Webhooks { return Webhooks{b} }
 
 // consumer is the position of a target: all gateways share it.
@@ -50,8 +50,8 @@ func (w Webhooks) consumer(target string) ConsumerSpec {
 	return c
 }
 
-// Follow reads the ends of jobs and the requests for input on behalf of a target, each by one of the gateways, from the moment at which the
-// first of them began. Errors: those of EnsureConsumer and Consume.
+// Follow reads the ends of jobs and the requests for input on behalf of a target; each goes to one of the gateways. It begins at
+// the time when the first of them called it. Errors: those of EnsureConsumer and Consume.
 func (w Webhooks) Follow(ctx context.Context, target string) (*Subscription, error) {
 	c := w.consumer(target)
 	log, err := w.bus.Streams().Info(ctx, c.Stream)
@@ -89,12 +89,13 @@ func (w Webhooks) Notice(d *Delivery) (n Notice, ok bool) {
 	return n, err == nil && n.ID != "" && m.Subject == w.subject(n)
 }
 
-// subject is where a notice is queued again.
+// subject is the subject on which a notice is queued again.
 func (w Webhooks) subject(n Notice) string {
 	return w.bus.names.WorkFor(WebhookPool, n.Target, n.Job, "~", int(n.Seq))
 }
 
-// SetAside stores a notice that could not be delivered as a dead letter, once; retrying that queues it again. Errors: those of Publish.
+// SetAside stores a notice that could not be delivered as a dead letter, once; retrying the dead letter queues the notice again.
+// Errors: those of Publish.
 func (w Webhooks) SetAside(ctx context.Context, n Notice, reason string) error {
 	m := events.Message{Subject: w.bus.DeadLetters().at(DeadWebhook, n.Seq, n.Target), Body: n.Body, Header: map[string][]string{
 		headerDeadSubject: {w.subject(n)}, headerDeadReason: {deadReason(reason)}, headerWebhook: {n.ID},

@@ -70,14 +70,14 @@ type shift struct {
 	status events.Status
 }
 
-// subjob is what is known of a SubJob besides its state in the core.
+// subjob is what a picture shows of a SubJob besides its state in the core.
 type subjob struct {
 	state    string
 	run      int
-	changed  uint64 // The last event that changed what is shown.
+	changed  uint64 // The last event that changed the picture of it.
 	ready    time.Time
 	spent    events.Spent
-	version  int // That brought it.
+	version  int // The version of the graph that added it.
 	gone     int // The version that removed it, 0 for none.
 	owner    string
 	progress *events.SubJobProgressed
@@ -94,12 +94,12 @@ type Canvas struct {
 	moves    []move
 	shifts   []shift
 	ids      []string
-	places   map[string]int // Positions in ids and subjobs.
+	places   map[string]int // Indexes into ids and subjobs, by id.
 	subjobs  []subjob
 	runs     []verb.RunLine
 	pictures []verb.Picture
 	versions []verb.PlanVersion
-	boxes    map[string]drawing.Place // Those of the latest picture.
+	boxes    map[string]drawing.Place // The places in the latest picture.
 }
 
 // Seq is the last event that was taken, 0 before the first.
@@ -121,7 +121,7 @@ func (c *Canvas) Take(e *events.Event) error {
 	for _, t := range job.Transitions() {
 		c.moved(t.SubJob)
 	}
-	for _, id := range []string{events.PlanID, events.FinalID, e.SubJob} { // Their runs change without a transition, too.
+	for _, id := range []string{events.PlanID, events.FinalID, e.SubJob} { // Their runs change even without a transition.
 		if job.SubJob(id) != nil {
 			c.moved(id)
 		}
@@ -138,7 +138,7 @@ func (c *Canvas) Take(e *events.Event) error {
 // since is a time in milliseconds after the beginning of the job.
 func (c *Canvas) since(t time.Time) int64 { return t.Sub(c.created).Milliseconds() }
 
-// of returns what is known of a SubJob; it stays valid until the next new one.
+// of returns the record of a SubJob; it stays valid until the next new one.
 func (c *Canvas) of(id string) *subjob {
 	at, ok := c.places[id]
 	if !ok {
@@ -150,7 +150,7 @@ func (c *Canvas) of(id string) *subjob {
 	return &c.subjobs[at]
 }
 
-// moved enters the present state of a SubJob, if it is another one than before.
+// moved records the present state of a SubJob if it has changed.
 func (c *Canvas) moved(id string) {
 	n := c.job.SubJob(id)
 	s := c.of(id)
@@ -168,7 +168,7 @@ func (c *Canvas) moved(id string) {
 	c.moves = append(c.moves, move{c.now.Seq, c.places[id], state, n.Run})
 }
 
-// picture arranges a new version of the graph.
+// picture lays out a new version of the graph.
 func (c *Canvas) picture(e *events.Event) {
 	version := c.job.PlanVersion
 	g := drawing.Graph{}
@@ -213,7 +213,7 @@ func inPicture(boxes map[string]drawing.Place, id string) bool {
 	return ok
 }
 
-// by is who made a version of the graph.
+// by returns who made a version of the graph.
 func by(e *events.Event) string {
 	if edit, ok := e.Data.(*events.PlanEdited); ok {
 		return edit.By
@@ -221,7 +221,7 @@ func by(e *events.Event) string {
 	return "planner"
 }
 
-// leastGroup is from how many alike SubJobs on they are a group.
+// leastGroup is the least number of similar SubJobs that form a group.
 const leastGroup = 8
 
 // groups labels the nodes that can be shown as one: the parts of a split SubJob, and many nodes of one expert between the same others.

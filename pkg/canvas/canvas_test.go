@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// grown is a job whose step b fails once and is then split; c is run again by a person.
+// grown returns the log of a job whose step b fails once and is then split, and whose step c is rerun by a person.
 func grown(t *testing.T) []events.Event {
 	t.Helper()
 	r, err := jobtest.Script{
@@ -52,7 +52,7 @@ func grown(t *testing.T) []events.Event {
 	return r.Events
 }
 
-// follow takes events until behind a sequence, 0 for all.
+// follow takes events up to and including a sequence, 0 for all.
 func follow(t *testing.T, log []events.Event, until uint64) *canvas.Canvas {
 	t.Helper()
 	c := &canvas.Canvas{}
@@ -67,7 +67,7 @@ func follow(t *testing.T, log []events.Event, until uint64) *canvas.Canvas {
 	return c
 }
 
-// wound is the states of all SubJobs at an event according to a timeline, as a page computes them.
+// wound computes the states of all SubJobs at an event from a timeline, as a page does.
 func wound(l verb.Timeline, seq uint64) (states map[string]string, picture *verb.Picture) {
 	states = map[string]string{}
 	for i := range l.Layouts {
@@ -167,7 +167,8 @@ func TestRunsHaveTheTimesOfTheirQueueAndTheirWork(t *testing.T) {
 	}
 }
 
-// A step that is too complicated goes from READY to READY if its run was over at once: the run that splits it is issued without a move.
+// A step that is too complicated goes from READY to READY if its run ended at once: the run that splits it is issued without a
+// transition.
 func TestARunThatIsIssuedWithoutAMoveIsSeen(t *testing.T) {
 	r, err := jobtest.Script{
 		Plan:    &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "a", Expert: "e"}}},
@@ -225,7 +226,7 @@ func TestWhatChangedSinceAnEventIsAllThatAPageNeeds(t *testing.T) {
 			c := follow(t, log, e.Seq)
 			whole, part := c.Graph(), c.Since(from.Seq)
 			if !part.Partial {
-				continue // The graph is another one: the page takes all of it.
+				continue // The graph has another version: the page loads it as a whole.
 			}
 			now := map[string]verb.Node{}
 			for id, n := range page {
@@ -290,7 +291,7 @@ func TestAPlanIsDrawnBeforeItRuns(t *testing.T) {
 	}
 }
 
-// BenchmarkGraph is what a page of 1,000 SubJobs costs: following the log, and one answer.
+// BenchmarkGraph measures what a page with 1,000 SubJobs costs: following the log, and one answer.
 func BenchmarkGraph(b *testing.B) {
 	plan := &events.Plan{}
 	for i := range 1000 {

@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// Draft draws a plan that is not run yet, and says what is wrong with its ids and dependencies.
+// Draft draws a plan that does not run yet, and returns the faults of its ids and dependencies.
 func Draft(p *events.Plan) (*verb.Picture, events.Faults) {
 	var faults events.Faults
 	known := map[string]bool{}

@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// outcomeWaiting is the outcome of a run that asked a person, or for a moment, and gave its work back.
+// outcomeWaiting is the outcome of a run that parked to wait for a person or a time.
 const outcomeWaiting = "waiting"
 
 // line returns the run of a SubJob.
@@ -23,7 +23,7 @@ func (c *Canvas) line(id string, run int) *verb.RunLine {
 	return &c.runs[at]
 }
 
-// queued enters that a run was issued.
+// queued records that a run was issued.
 func (c *Canvas) queued(id string, run int) {
 	if r := c.line(id, run); r.Queued == nil {
 		r.Queued = c.at(c.now.Time)
@@ -35,7 +35,7 @@ func (c *Canvas) at(t time.Time) *int64 {
 	return &ms
 }
 
-// worked enters what an event says about a run.
+// worked records what an event says about a run.
 func (c *Canvas) worked(e *events.Event) {
 	if e.Run == 0 {
 		return
@@ -65,18 +65,18 @@ func (c *Canvas) worked(e *events.Event) {
 	}
 }
 
-// reported enters a report; it says by the runner's clock how long the work took.
+// reported records a report, which says by the runner's clock how long the work took.
 func (c *Canvas) reported(e *events.Event, d *events.SubJobReported) {
 	r := c.line(e.SubJob, e.Run)
 	if r.Ended != nil {
-		return // It came too late.
+		return // The report was late.
 	}
 	if r.Started == nil || d.DurationMS > 0 {
 		begun := c.since(e.Time) - d.DurationMS
 		if r.Queued != nil {
 			begun = max(begun, *r.Queued)
 		}
-		r.Started = &begun // The event of the start comes some time after it.
+		r.Started = &begun // The event of the start is stored some time later.
 	}
 	s := c.of(e.SubJob)
 	if d.Owner != "" {
@@ -88,7 +88,7 @@ func (c *Canvas) reported(e *events.Event, d *events.SubJobReported) {
 	c.ended(e, string(d.Outcome), d.Spent)
 }
 
-// ended enters the end of a run. The first one counts, as in the core.
+// ended records the end of a run. The first end counts, as in the core.
 func (c *Canvas) ended(e *events.Event, outcome string, spent events.Spent) {
 	r := c.line(e.SubJob, e.Run)
 	if r.Ended != nil {
@@ -100,7 +100,7 @@ func (c *Canvas) ended(e *events.Event, outcome string, spent events.Spent) {
 	s.spent.CostUSD += spent.CostUSD
 }
 
-// CallLine is a call of a run, for the timeline of a job that began at created.
+// CallLine describes a call of a run for the timeline of a job that began at created.
 func CallLine(subjob string, x *joblog.Call, created time.Time) verb.CallLine {
 	return verb.CallLine{
 		SubJob: subjob, Run: x.Run, Name: x.Name, Model: x.Model, Begun: x.Asked.Sub(created).Milliseconds(), TookMS: x.TookMS, Outcome: x.Outcome, Spent: x.Spent,

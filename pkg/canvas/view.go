@@ -12,7 +12,7 @@ import (
 // maxReason is how much of a reason a picture shows, in bytes.
 const maxReason = 300
 
-// Since is Graph with what has changed since an event; it is the whole graph if there is another version of it since then.
+// Since is Graph reduced to what has changed since an event; if the version of the graph has changed since, it is the whole graph.
 func (c *Canvas) Since(seq uint64) verb.Graph {
 	g := c.Graph()
 	if n := len(c.versions); n == 0 || c.versions[n-1].Seq > seq || seq > c.now.Seq {
@@ -24,7 +24,8 @@ func (c *Canvas) Since(seq uint64) verb.Graph {
 	return g
 }
 
-// Graph is the graph after the last event that was taken. Head is left to the caller. It may be changed, but for the edges.
+// Graph returns the graph after the last event that was taken. It leaves Head to the caller, who may change everything but the
+// edges.
 func (c *Canvas) Graph() verb.Graph {
 	view := c.job.View()
 	g := verb.Graph{
@@ -69,7 +70,7 @@ func (c *Canvas) Graph() verb.Graph {
 	return g
 }
 
-// node is a SubJob without its place.
+// node describes a SubJob without its place.
 func (c *Canvas) node(view *graph.State, n *graph.SubJobState) verb.Node {
 	s := c.of(n.ID)
 	node := verb.Node{
@@ -95,8 +96,8 @@ func (c *Canvas) node(view *graph.State, n *graph.SubJobState) verb.Node {
 	return node
 }
 
-// Timeline is the history of the graph up to the last event that was taken. It shares its pictures with the canvas and must not be
-// changed.
+// Timeline returns the history of the graph up to the last event that was taken. It shares its pictures with the canvas and must
+// not be changed.
 func (c *Canvas) Timeline() verb.Timeline {
 	view := &c.job.State
 	t := verb.Timeline{

@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// verbOf are the verbs by which a scheduler states control events for those who may not write into the log.
+// verbOf are the verbs that make a scheduler state control events for clients that may not write into the log.
 var verbOf = map[events.Kind]string{
 	events.KindStopRequested: "stop", events.KindFailRequested: "fail", events.KindRecoverRequested: "recover", events.KindRetryRequested: "retry",
 	events.KindRerunRequested: "rerun", events.KindPlanEdited: "edit",

@@ -126,12 +126,12 @@ func TestWatchGivesPastAndNewEventsInOrder(t *testing.T) {
 // Clients that wait for an end share a consumer, since the number of consumers on a server is limited.
 func TestAnyNumberMayWaitAtOnce(t *testing.T) {
 	const waiters = 1000
-	// As many as the busiest stream needs of its own.
+	// As many consumers as the busiest stream itself needs.
 	c := client.New(bustest.Start(t, bustest.Settings{Quiet: true, MaxConsumers: 8}).Bus("client-test"))
 	for i := range waiters {
 		state(t, c, requested(fmt.Sprintf("j%d", i), "x"))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // Requests wait as long as it takes the server.
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // Requests wait as long as the server takes.
 	defer cancel()
 	ended, failed := make(chan string, waiters), make(chan error, waiters)
 	for i := range waiters {
@@ -166,7 +166,7 @@ func TestAnyNumberMayWatchAtOnce(t *testing.T) {
 	for i := range watchers {
 		state(t, c, requested(fmt.Sprintf("j%d", i), "x"))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // Requests wait as long as it takes the server.
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // Requests wait as long as the server takes.
 	defer cancel()
 	begun, ended := make(chan error, watchers), make(chan error, watchers)
 	for i := range watchers {
@@ -294,7 +294,7 @@ func TestAJobMovesToAnotherBusAsAFile(t *testing.T) {
 	if err := to.Bus().Blobs().Delete(t.Context(), "j1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := to.Archive().Import(t.Context(), y); err != nil { // What the job has lost since comes back.
+	if err := to.Archive().Import(t.Context(), y); err != nil { // This restores what the job has lost since.
 		t.Fatal(err)
 	}
 	back, err := to.Archive().Export(t.Context(), "j1", time.Unix(0, 0))
@@ -374,7 +374,7 @@ func TestTheJournalsOfAJobMoveWithIt(t *testing.T) {
 	if err := other.Archive().Import(t.Context(), x); !errors.Is(err, client.ErrConflict) {
 		t.Errorf("another journal is there: %v", err)
 	}
-	if err := other.Delete(t.Context(), "j1"); err != nil { // As the hint says.
+	if err := other.Delete(t.Context(), "j1"); err != nil { // This is what the hint says.
 		t.Fatal(err)
 	}
 	if err := other.Archive().Import(t.Context(), x); err != nil {
@@ -697,7 +697,7 @@ func TestAnImportRepeatedAfterAPureRunOfItEndedOtherwiseHereChangesNothing(t *te
 	if err != nil {
 		t.Fatal(err)
 	}
-	state(t, to, requested("j", "g")) // As after an import than which a runner was faster.
+	state(t, to, requested("j", "g")) // As after an import that a runner has overtaken.
 	state(t, to, report("pure", events.ExecutionError))
 	state(t, to, report("claimed", events.Success))
 	for _, subjob := range []string{"claimed", "pure"} {

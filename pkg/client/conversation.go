@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// Conversation is what was said in a session: messages, questions and answers, plans, results and more, in order.
+// Conversation reads what was said in a session: messages, questions and answers, plans, results and more, in order.
 type Conversation struct {
 	sessions Sessions
 	id       string
@@ -19,17 +19,16 @@ type Conversation struct {
 // ConversationPage is part of a conversation: Items in order, and whether there are earlier ones.
 type ConversationPage = bus.Page
 
-// Conversation returns what was said in a session. The user of a session that belongs to one is given by Sessions.As.
+// Conversation returns the access to what was said in a session. Sessions.As names the user of a session that belongs to one.
 func (s Sessions) Conversation(id string) Conversation { return Conversation{s, id} }
 
-// Conversation returns what was said in a session that belongs to a user; empty for one that belongs to none.
+// Conversation returns the access to what was said in a session of a user; user is empty if the session belongs to none.
 func (c *Client) Conversation(session, user string) Conversation {
 	return c.Sessions().As(user).Conversation(session)
 }
 
-// Page returns the last items before a sequence, oldest first; 0 means the newest, with what running jobs have said a moment
-// ago and what is not recorded yet, which has no sequence. It needs no scheduler. Errors: ErrNotFound, bus.ErrNotPermitted,
-// those of the bus.
+// Page returns the last items before a sequence, oldest first; 0 means the newest, including recent items of running jobs that are
+// not recorded yet and have no sequence. It needs no scheduler. Errors: ErrNotFound, bus.ErrNotPermitted, those of the bus.
 func (c Conversation) Page(ctx context.Context, before uint64, most int) (ConversationPage, error) {
 	s, err := c.sessions.Get(ctx, c.id)
 	if err != nil {
@@ -52,8 +51,8 @@ func (c Conversation) Page(ctx context.Context, before uint64, most int) (Conver
 	return page, err
 }
 
-// Items yields the items after a sequence, 0 for all, in order, up to now: a reader resumes after the Seq of the last item that
-// it has seen. It ends with the first error, one of those of Page.
+// Items yields the items after a sequence, 0 for all, in order, up to now: a reader resumes after the Seq of the last item that it
+// has seen. It ends with the first error, one of those of Page.
 func (c Conversation) Items(ctx context.Context, after uint64) iter.Seq2[item.Entry, error] {
 	return func(yield func(item.Entry, error) bool) {
 		if _, err := c.sessions.Get(ctx, c.id); err != nil {
@@ -64,7 +63,7 @@ func (c Conversation) Items(ctx context.Context, after uint64) iter.Seq2[item.En
 	}
 }
 
-// Follow is Items, but waits for what is said later, until the context ends.
+// Follow is Items, but goes on to wait for new items until the context ends.
 func (c Conversation) Follow(ctx context.Context, after uint64) iter.Seq2[item.Entry, error] {
 	return func(yield func(item.Entry, error) bool) {
 		if _, err := c.sessions.Get(ctx, c.id); err != nil {
@@ -93,5 +92,5 @@ func (c Conversation) Follow(ctx context.Context, after uint64) iter.Seq2[item.E
 	}
 }
 
-// followed is how many items are taken from the bus at once.
+// followed is how many items are fetched from the bus at once.
 const followed = 64

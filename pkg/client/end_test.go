@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// In a cluster the news of an end may come from a server that has it before the one that is asked for it.
+// In a cluster, one server may announce an end before the server that is asked for it has it.
 func TestAnEndIsFoundThatCannotBeReadYetWhenItsNewsComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		looks, told := 0, false

@@ -13,8 +13,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
 )
 
-// reports is a client of a bus on which the jobs named have run: each reads and then writes. Planner, scheduler and experts are played by
-// package jobtest.
+// reports is a client of a bus on which the named jobs have run: each reads and then writes. Package jobtest plays planner,
+// scheduler and experts.
 func reports(ctx context.Context, ids ...string) (c *client.Client, stop func(), err error) {
 	o, stop, err := embedded()
 	if err != nil {
@@ -76,7 +76,7 @@ func ExampleClient_Fork() {
 	// Output: tides-2 keeps 1 of 2 results of tides
 }
 
-// A program stops at the first job that came to something else than the one before.
+// A program stops at the first job whose result differs from that of the one before.
 func ExampleClient_Diff() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -102,7 +102,7 @@ func ExampleClient_Diff() {
 	// write [tokens result] 500 400 "WRITE tides" "WRITE moon"
 }
 
-// What a job came to is there as long as the job is.
+// A result lasts as long as its job.
 func ExampleClient_Result() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -122,7 +122,7 @@ func ExampleClient_Result() {
 	// Output: FINISHED "WRITE tides"
 }
 
-// The goal of a SubJob is edited, and it runs again, with all that follows from it. A scheduler issues the work.
+// An edit changes the goal of a SubJob and makes it run again with everything that depends on it. A scheduler issues the work.
 func ExampleClient_Rerun() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -146,7 +146,7 @@ func ExampleClient_Rerun() {
 	// Output: READY Write in verse
 }
 
-// All there is to know of a SubJob: its text as planned and edited, and what it handed over.
+// Everything known about a SubJob: its text as planned and edited, and its result.
 func ExampleLogs_SubJob() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// embedded is a bus for the examples. A program of yours gives bus.Options{URL: "nats://…"} to client.Connect instead.
+// embedded is a bus for the examples. Your own program passes bus.Options{URL: "nats://…"} to client.Connect instead.
 func embedded() (o bus.Options, stop func(), err error) {
 	store, err := os.MkdirTemp("", "jobgraph-example-")
 	if err != nil {
@@ -33,7 +33,7 @@ func embedded() (o bus.Options, stop func(), err error) {
 	}, nil
 }
 
-// A job is asked for, and its events are followed as they come. The scheduler is played by the example.
+// A job is submitted, and its events are followed as they come. The example plays the scheduler.
 func ExampleClient_Watch() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -33,5 +33,5 @@ func TestDocumentsAreKeptForASessionAndRemovedByTheBeginningOfTheirDigest(t *tes
 	}
 }
 
-// leastID is how much of a digest has to be given.
+// leastID is the least length of a digest prefix.
 const leastID = 8

@@ -63,7 +63,7 @@ type liveReader struct {
 	foreign map[string]foreignRun
 }
 
-// foreignRun is a SubJob in which third-party workers, or experts of the house, execute a run.
+// foreignRun says whether a third-party worker or one of our experts executes a run of a SubJob.
 type foreignRun struct {
 	run    int
 	expert string
@@ -154,7 +154,7 @@ func (r *liveReader) follow(ctx context.Context, stored bool, after uint64) erro
 	return r.merge(ctx, f, stored)
 }
 
-// merge yields what comes from a feed.
+// merge yields the items of a feed.
 func (r *liveReader) merge(ctx context.Context, f *liveFeed, stored bool) error {
 	ended := f.ended
 	var quiet <-chan time.Time
@@ -199,13 +199,13 @@ func (r *liveReader) message(m *bus.ItemMessage) bool {
 	return true
 }
 
-// missing says what is missing before an item, or "".
+// missing says what is missing before an item; "" if nothing is.
 func (r *liveReader) missing(i *item.Item) string {
 	of := fmt.Sprintf("%s/%d/", i.SubJob, i.Run)
 	if i.Type == item.Gap {
 		for key := range r.next { // any order: each is set to the same value.
 			if strings.HasPrefix(key, of) {
-				r.next[key] = -1 // It is said.
+				r.next[key] = -1 // The gap has been reported.
 			}
 		}
 		return ""
@@ -233,7 +233,7 @@ func (r *liveReader) give(seq uint64, i item.Item) bool {
 	return !r.stopped
 }
 
-// piece yields what a third-party worker has published. Experts of the house store the same as items.
+// piece yields what a third-party worker has published. Our own experts store the same text as items.
 func (r *liveReader) piece(ctx context.Context, p piece) {
 	if p.items != nil {
 		r.message(p.items)
@@ -274,11 +274,11 @@ func (r *liveReader) executes(ctx context.Context, subjob string) (by foreignRun
 	return by, false
 }
 
-// liveFeed is what comes from the bus for one reader.
+// liveFeed collects what the bus delivers for one reader.
 type liveFeed struct {
 	messages chan bus.ItemMessage
-	pieces   chan piece // When it is full, pieces are lost: they are for those who keep up.
-	failed   chan error // Has room for one error of each goroutine.
+	pieces   chan piece // When it is full, pieces are lost: they are meant for readers that keep up.
+	failed   chan error // It has room for one error of each goroutine.
 	ended    chan struct{}
 }
 
@@ -308,7 +308,7 @@ func (f *liveFeed) read(ctx context.Context, sub *bus.ItemSubscription) {
 	}
 }
 
-// listen takes up what is not stored.
+// listen subscribes to what is not stored.
 func (f *liveFeed) listen(r *liveReader, stored bool) (stop func(), err error) {
 	pass := func(p piece) {
 		p.at = time.Now().UTC()

@@ -40,7 +40,7 @@ func text(id string, offset int, words string) item.Item {
 	return item.Item{Type: item.Text, ID: id, Offset: offset, Text: words}
 }
 
-// lines reads live items until most have come, or to their end.
+// lines reads live items until it has most of them, or to their end.
 func lines(t *testing.T, c *client.Client, job string, o client.LiveOptions, most int) (list []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -75,7 +75,7 @@ func TestLiveItemsAreReadAgainFromASequenceAndEndWithTheJob(t *testing.T) {
 	show(t, c, "j1", "a", text("answer/1", 3, " two"), text("answer/2", 0, "three"))
 	first := lines(t, c, "j1", client.LiveOptions{}, 2)
 	same(t, []string{`1 j1/a text answer/1 "one"`, `3 j1/a text answer/1 " two"`}, first)
-	// The browser was closed; meanwhile the job has gone on.
+	// The browser was closed, and the job went on meanwhile.
 	show(t, c, "j1", "b", text("answer/1", 0, "four"))
 	rest := []string{`3 j1/a text answer/1 " two"`, `3 j1/a text answer/2 "three"`, `4 j1/b text answer/1 "four"`}
 	same(t, rest, lines(t, c, "j1", client.LiveOptions{From: 3}, 3))

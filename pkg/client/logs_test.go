@@ -35,7 +35,7 @@ func written(t *testing.T, b *bus.Bus, s jobtest.Script) *client.Client {
 	return client.New(b)
 }
 
-// steps is a job of three SubJobs in a row, each with its goal as its result.
+// steps is a job of three SubJobs in a row, each of which returns its goal.
 func steps(id string) jobtest.Script {
 	return jobtest.Script{
 		Request: events.Request{ID: id, Goal: "report"},

@@ -47,7 +47,7 @@ func (m Memory) List(ctx context.Context, user string) ([]memory.Record, error) 
 	return list, nil
 }
 
-// Show returns what an expert remembers of a user, oldest first. Nothing is an empty record.
+// Show returns what an expert remembers of a user, oldest first; an empty record if it remembers nothing.
 func (m Memory) Show(ctx context.Context, user, expert string) (memory.Record, error) {
 	return m.store().Show(ctx, user, expert)
 }
@@ -63,7 +63,7 @@ func (m Memory) Edit(ctx context.Context, user, expert, id, text string) (memory
 }
 
 // Forget deletes the fact whose id begins with id; without an id, all facts of the expert; without an expert, those of all experts.
-// It returns how many facts are gone.
+// It returns the number of deleted facts.
 func (m Memory) Forget(ctx context.Context, user, expert, id string) (int, error) {
 	if expert != "" {
 		return m.store().Forget(ctx, user, expert, id)

@@ -47,8 +47,8 @@ type PlanBoard struct {
 	Lines []PlanLine `json:"lines"`
 	// Plan is the graph that the steps came from; nil for a list of texts.
 	Plan json.RawMessage `json:"plan,omitempty"`
-	// UsedAt is when a plan that is kept was last created, changed, marked or the active one. GoesAt is when it is removed
-	// unless it is used again; zero for the active plan, and where plans are kept for ever.
+	// UsedAt is when a stored plan was last created, changed, marked or active. GoesAt is when it is removed unless it is used
+	// again; zero for the active plan, and if plans are kept for ever.
 	UsedAt time.Time `json:"used_at,omitzero"`
 	GoesAt time.Time `json:"goes_at,omitzero"`
 }

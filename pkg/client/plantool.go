@@ -11,8 +11,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// PlanTool offers the plan operations as one tool for a model, with a book of its own: pass Name, Description and Schema to
-// the model, and the arguments of its calls to Call.
+// PlanTool offers the plan operations as one tool for a model, with a separate book: pass Name, Description and Schema to the
+// model, and the arguments of its calls to Call.
 type PlanTool struct {
 	// Client is the connection to the planner.
 	Client *Client
@@ -20,12 +20,12 @@ type PlanTool struct {
 	Book string
 	// Job is the job whose graph the model may see and change; none if empty.
 	Job string
-	// Step and Run are the SubJob of that job, and the run of it, at which the model works. Then the graph of the job is the
-	// plan that calls mean which name none, until the model makes one of its own; the model changes only what has not begun,
-	// and nothing once its run is over.
+	// Step and Run are the SubJob and the run of that job in which the model works. Calls that name no plan then mean the graph of
+	// the job, until the model makes a plan of its own; the model can change only steps that have not begun, and nothing once its
+	// run is over.
 	Step string
 	Run  int
-	// Key is the same for each repetition of one call, which then takes effect once.
+	// Key is the same for each repetition of a call, which then takes effect once.
 	Key string
 }
 
@@ -61,16 +61,16 @@ const planSchema = `{
   "additionalProperties": false
 }`
 
-// Call executes the model's call and returns the text for the model. Faults of the arguments, and operations that the plan
-// does not allow, are returned as such a text too, "Error: …" with advice. Errors: those of the bus and of ctx, which the
-// model cannot correct.
+// Call executes the model's call and returns the text for the model. Faults of the arguments, and operations that the plan does not
+// allow, are returned as such a text as well, "Error: …" with advice. Errors: those of the bus and of ctx, which the model cannot
+// correct.
 func (t PlanTool) Call(ctx context.Context, arguments string) (string, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(arguments), &fields); err != nil || fields == nil {
 		return "Error: the arguments are no JSON object (send {\"command\": \"list\"} for one)", nil
 	}
 	var command string
-	_ = json.Unmarshal(fields["command"], &command) // A value that is not a string is no command.
+	_ = json.Unmarshal(fields["command"], &command) // Any other type is not a command.
 	command = strings.ToLower(strings.TrimSpace(command))
 	if !slices.Contains(PlanCommands(), command) {
 		return fmt.Sprintf("Error: command: unknown command %.40q (the commands are %s)", command, strings.Join(PlanCommands(), ", ")), nil

@@ -27,15 +27,15 @@ func NewID() (string, error) {
 	return id.String(), nil
 }
 
-// WithTimezone returns a context whose requests say the time zone of the caller, an IANA name. It counts if neither the
-// request nor its session nor its user has one.
+// WithTimezone returns a context whose requests carry the time zone of the caller, an IANA name. It applies if neither the request
+// nor its session nor its user has one.
 func WithTimezone(ctx context.Context, zone string) context.Context { return bus.WithZone(ctx, zone) }
 
-// Submit submits a job and returns its id, or the id of the job that goes on if the request answers a question that is open in
-// its session (Request.New prevents that). A missing id is generated before the first attempt, so that a repeat is the same
-// job. Plan and inputs above the inline limit are stored as blobs first. If no scheduler answers, the request stays in the
-// durable queue and is admitted later. Errors: events.Faults with everything that is wrong with the request, ErrConflict if
-// another request has the id, and those of the bus.
+// Submit submits a job and returns its id, or the id of the job that continues if the request answers a question that is open in
+// its session (Request.New prevents that). A missing id is generated before the first attempt, so that a repeat is the same job.
+// Plan and inputs above the inline limit are stored as blobs first. If no scheduler answers, the request stays in the durable queue
+// and is admitted later. Errors: events.Faults with everything that is wrong with the request, ErrConflict if another request has
+// the id, and those of the bus.
 func (c *Client) Submit(ctx context.Context, r events.Request) (string, error) {
 	receipt, err := c.Ask(ctx, r)
 	return receipt.JobID, err
@@ -47,10 +47,10 @@ type Receipt struct {
 	JobID string `json:"job_id"`
 	// ScheduleID is the schedule that was created instead of a job, for a recurring request.
 	ScheduleID string `json:"schedule_id,omitempty"`
-	// Answered is the request for input that this request answered, because it was open in the session: no job was made, and JobID
-	// is the job that asked and goes on.
+	// Answered is the request for input that this request has answered, because it was open in the session: no job was created, and
+	// JobID is the job that asked and now continues.
 	Answered string `json:"answered,omitempty"`
-	// Unanswered is the question that is open in the session and that this request, a job of its own, does not answer.
+	// Unanswered is a question that is open in the session and that this request, a separate job, does not answer.
 	Unanswered *Unanswered `json:"unanswered,omitempty"`
 	// Admitted is true if the job is in the log. Otherwise no scheduler has read the request yet: it waits in the durable
 	// queue and may still be rejected.
@@ -217,8 +217,8 @@ func roomless(err error) error {
 	})
 }
 
-// enqueue puts the request into the durable queue and waits briefly for what becomes of it; it is not admitted if no scheduler
-// has read it yet.
+// enqueue puts the request into the durable queue and waits briefly for the result; it is not admitted if no scheduler has read it
+// yet.
 func (c *Client) enqueue(ctx context.Context, receipt *Receipt, body []byte) error {
 	id := receipt.JobID
 	rejected := make(chan events.Rejection, 1)

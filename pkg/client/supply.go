@@ -6,13 +6,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// Supply reads what work needs: budgets, pools of workers, models.
+// Supply reads what work depends on: budgets, pools of workers, models.
 type Supply struct{ client *Client }
 
-// SupplyOf returns the access to what work needs.
+// SupplyOf returns the access to budgets, pools and models.
 func SupplyOf(c *Client) Supply { return Supply{c} }
 
-// Budgets shows the budgets, also those of a job and its session, or of a session, if one is named. Errors: ErrNotFound, those of the bus.
+// Budgets returns the budgets, including those of a job and its session, or of a session, if one is named. Errors: ErrNotFound,
+// those of the bus.
 func (s Supply) Budgets(ctx context.Context, job, session string) ([]verb.BudgetLine, error) {
 	var out verb.BudgetList
 	err := s.client.ask(ctx, "budgets", verb.BudgetQuery{ID: job, Session: session}, &out)

@@ -12,7 +12,7 @@ import (
 
 // User holds the settings of a person for whom jobs run.
 type User struct {
-	// ID is the user's, as it stands in requests.
+	// ID is the user as named in requests.
 	ID string `json:"id"`
 	// Timezone is the time zone of requests and sessions that name none, an IANA name; empty for none.
 	Timezone string `json:"timezone,omitempty"`
@@ -25,8 +25,8 @@ func (s Sessions) User(ctx context.Context, user string) (*User, error) {
 	return s.askUser(ctx, "users.get", map[string]string{"user": user})
 }
 
-// SetTimezone sets the time zone of a user, which counts in their sessions that name none; "" removes it. Errors: events.Faults for an unknown time zone, and those of the
-// bus.
+// SetTimezone sets the time zone for sessions of a user that name none; "" removes it. Errors: events.Faults for an unknown time
+// zone, and those of the bus.
 func (s Sessions) SetTimezone(ctx context.Context, user, zone string) (*User, error) {
 	return s.askUser(ctx, "users.set", map[string]string{"user": user, "timezone": zone})
 }

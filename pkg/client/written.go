@@ -58,7 +58,7 @@ func (l Logs) Written(ctx context.Context, job, subjob string, run int) (*Writte
 	return w, nil
 }
 
-// report returns the report of a run, of the latest one for 0; nil if there is none.
+// report returns the report of a run, or of the latest one if run is 0; nil if there is none.
 func (l Logs) report(ctx context.Context, job, subjob string, run int) (*events.Event, error) {
 	n := l.client.Names()
 	subject := n.Event(job, events.KindSubJobReported, subjob, ">")

@@ -17,7 +17,7 @@ type spot struct {
 	order int // place within the layer
 	preds []int
 	succs []int
-	// weight is where the neighbours want it, while a layer is sorted.
+	// weight is the preferred position according to the neighbours, while a layer is sorted.
 	weight float64
 }
 
@@ -25,7 +25,7 @@ type spot struct {
 type layout struct {
 	spots  []spot
 	layers [][]int // positions in spots, in order
-	// columns is the number of nodes in a row, for each layer that is wrapped into rows; 0 for one that is not.
+	// columns is the number of nodes in a row, for each layer that is wrapped into rows; 0 otherwise.
 	columns []int
 }
 
@@ -75,7 +75,7 @@ func columns(depth []int, most int) []int {
 	return list
 }
 
-// depths gives the length of the longest path to each node, without recursion.
+// depths returns the length of the longest path to each node, without recursion.
 func depths(succs [][]int) []int {
 	waiting := make([]int, len(succs))
 	for _, list := range succs {

@@ -43,8 +43,8 @@ type Edge struct {
 }
 
 // Arrange gives every node a place. before holds the places that nodes had in an earlier version of the graph, by id: a node that
-// still has its rank keeps its column, so that a picture does not jump while a plan grows. Without before, or when most of the
-// nodes are new, crossings are reduced instead. Its time is linear in nodes and edges, but for sorting.
+// still has its rank keeps its column, so that a picture does not jump while a plan grows. Without before, or if most nodes are
+// new, it reduces crossings instead. Apart from sorting, its time is linear in nodes and edges.
 func Arrange(g Graph, before map[string]Place) Layout {
 	g = g.legible()
 	l := arrange(g, maxRow)
@@ -73,7 +73,7 @@ func boxWidth(g Graph, s spot) int {
 	return min(max(letters*(letter+1)+48, boxLeast), boxMost)
 }
 
-// placing is a layout whose spots get their places.
+// placing is a layout whose spots are being placed.
 type placing struct {
 	layout
 	width func(spot) int
@@ -81,7 +81,7 @@ type placing struct {
 	x, row []int
 }
 
-// kept counts the nodes that have a place of their rank from before.
+// kept counts the nodes that had a place in the same rank before.
 func (p *placing) kept(g Graph, before map[string]Place) (n int) {
 	for i := range g.Nodes {
 		if old, ok := before[g.Nodes[i].ID]; ok && old.Rank == p.spots[i].layer {
@@ -93,8 +93,8 @@ func (p *placing) kept(g Graph, before map[string]Place) (n int) {
 
 // extend leaves nodes where they were and puts the others into the free places nearest to their predecessors.
 func (p *placing) extend(g Graph, before map[string]Place) {
-	tops := map[int]int{}        // The least Y of each rank before.
-	for _, old := range before { // any order: the least is taken.
+	tops := map[int]int{}        // The least earlier Y of each rank.
+	for _, old := range before { // any order: it takes the minimum.
 		if top, ok := tops[old.Rank]; !ok || old.Y < top {
 			tops[old.Rank] = old.Y
 		}
@@ -119,7 +119,7 @@ func (p *placing) extend(g Graph, before map[string]Place) {
 	}
 }
 
-// wanted is where the predecessors of a spot want it.
+// wanted returns the column that the predecessors of a spot prefer.
 func (p *placing) wanted(i int) int {
 	preds := p.spots[i].preds
 	if len(preds) == 0 {
@@ -138,7 +138,7 @@ type span struct{ from, to int }
 // rows are the rows of a layer, each with what is taken, from left to right.
 type rows [][]span
 
-// take enters a box.
+// take occupies a span.
 func (r *rows) take(row int, s span) {
 	for len(*r) <= row {
 		*r = append(*r, nil)
@@ -150,8 +150,8 @@ func (r *rows) take(row int, s span) {
 // near is how many gaps on either side are tried for a new box before it goes to the end of its row.
 const near = 32
 
-// fit finds a place for a box near a column and right of 0, in the last row or a new one, and enters it. It returns its middle and
-// its row.
+// fit finds a place for a box near a column and right of 0, in the last row or a new one, and occupies it. It returns the middle
+// and the row.
 func (r *rows) fit(want, width, most int) (x, row int) {
 	row = max(0, len(*r)-1)
 	if len(*r) > 0 && len((*r)[row]) >= most {
@@ -186,7 +186,7 @@ func (r *rows) fit(want, width, most int) (x, row int) {
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-// result gives the places that were found, moved so that none is left of the margin.
+// result returns the places, moved so that none is left of the margin.
 func (p *placing) result(g Graph) Layout {
 	out := Layout{Places: make([]Place, len(g.Nodes))}
 	left := 0

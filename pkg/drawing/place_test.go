@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/drawing"
 )
 
-// fan is a node, n nodes that depend on it, and one that depends on these.
+// fan is a graph of a node, n nodes that depend on it, and one that depends on these.
 func fan(n int) drawing.Graph {
 	g := drawing.Graph{Nodes: []drawing.Node{{ID: "begin"}}}
 	end := drawing.Node{ID: "end"}
@@ -21,7 +21,7 @@ func fan(n int) drawing.Graph {
 	return g
 }
 
-// mesh is n nodes of which each depends on up to three of the fifty before it.
+// mesh is a graph of n nodes, each of which depends on up to three of the fifty before it.
 func mesh(n int) drawing.Graph {
 	var g drawing.Graph
 	for i := range n {

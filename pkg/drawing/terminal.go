@@ -102,8 +102,8 @@ func (c *canvas) boxes(l layout, layer []int, row int, x []int, labels []string)
 	}
 }
 
-// wires draws the edges below a layer and gives the row of the next one. Each spot has a channel of its own to go
-// sideways in, shared only with spots whose way does not meet its own.
+// wires draws the edges below a layer and returns the row of the next one. Each spot has a horizontal channel, shared only with
+// spots whose lines do not cross its own.
 func (c *canvas) wires(l layout, layer []int, row int, x []int) int {
 	var taken [][][2]int // per channel, the columns in use
 	channel := map[int]int{}

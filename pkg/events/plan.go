@@ -42,7 +42,7 @@ type SubJob struct {
 	Timeout            *Duration       `json:"timeout,omitempty"`             // Timeout limits one run; no limit if nil.
 	When               string          `json:"when,omitempty"`                // When is a condition over results of direct predecessors; false skips the step.
 	Schedule           *Schedule       `json:"schedule,omitempty"`            // Schedule is when the step recurs (ValueCell).
-	Handoff            bool            `json:"handoff,omitempty"`             // Handoff gives the step a session of its own, in the thread of the request (ValueCell).
+	Handoff            bool            `json:"handoff,omitempty"`             // Handoff gives the step a separate session, in the thread of the request (ValueCell).
 	ExecutionRes       json.RawMessage `json:"execution_res,omitempty"`       // ExecutionRes is a result that is already known: the step starts as FINISHED.
 	ExecutionRef       *Ref            `json:"execution_ref,omitempty"`       // ExecutionRef refers to that result if it is stored as a blob.
 	Artifacts          []Ref           `json:"artifacts,omitempty"`           // Artifacts are the files of that result.

@@ -100,7 +100,7 @@ func TestEveryFieldIsReadWithoutReflection(t *testing.T) {
 	}
 }
 
-// agree fails unless the quick way either declines or gives what encoding/json gives.
+// agree fails unless the quick way either declines or returns the result of encoding/json.
 func agree(t *testing.T, body []byte) {
 	t.Helper()
 	for _, empty := range []plain{&Work{}, &Plan{}, &GraphCreated{}, &SubJobReported{}, &JobRequested{}, &JobMoved{}, &JobEnded{}} {

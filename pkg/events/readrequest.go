@@ -35,7 +35,7 @@ func DecodeRequest(body []byte) (Request, Faults) {
 	return decodeFields(body)
 }
 
-// scanUsual reads requests that have common fields alone, as decodeFields does.
+// scanUsual reads requests that have only common fields, with the same result as decodeFields.
 func (r *Request) scanUsual(s *plainjson.Scanner) func(key []byte) bool {
 	scan := r.scan(s)
 	return func(key []byte) bool {

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// missing writes golden files of kinds that have none. One that exists is never written: wire forms only grow, so a new
-// field gets a further file, <kind>.2.json.
+// missing writes golden files of kinds that have none. It never replaces one: wire forms only grow, so a new field gets a further
+// file, <kind>.2.json.
 var missing = flag.Bool("missing", false, "write the golden files that do not exist")
 
-// golden is one message as it stands in testdata.
+// golden is one message in the form of testdata.
 type golden struct {
 	Subject string              `json:"subject"`
 	Header  map[string][]string `json:"header"`

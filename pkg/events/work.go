@@ -15,7 +15,7 @@ const (
 	WorkExecute  WorkKind = "execute"
 	WorkPlan     WorkKind = "plan"     // Plan the whole job.
 	WorkReplan   WorkKind = "replan"   // Replan the remainder of a job.
-	WorkSplit    WorkKind = "split"    // Plan one SubJob as a graph of its own.
+	WorkSplit    WorkKind = "split"    // Plan one SubJob as a separate graph.
 	WorkFinalize WorkKind = "finalize" // Make the job's result from the results of its last steps.
 )
 
@@ -128,7 +128,7 @@ type Card struct {
 	Pool         string          `json:"pool,omitempty"`          // Pool is the runner pool that serves it, DefaultPool when empty.
 	Pure         bool            `json:"pure,omitempty"`          // Pure experts have no effects: their work may run more than once, and the first report wins.
 	Skills       []string        `json:"skills,omitempty"`        // Skills are for selection.
-	Tags         []string        `json:"tags,omitempty"`          // Tags are for selection, too.
+	Tags         []string        `json:"tags,omitempty"`          // Tags are for selection as well.
 	Examples     []string        `json:"examples,omitempty"`      // Examples are typical requests in people's words.
 	Languages    []string        `json:"languages,omitempty"`     // Languages are those that it knows, BCP 47 tags or their English names; empty means any.
 	Hidden       bool            `json:"hidden,omitempty"`        // Hidden experts are never used in plans of a model.

@@ -10,7 +10,7 @@ import (
 // raws are JSON that is compact and JSON that is not.
 var raws = []json.RawMessage{[]byte(`{ "k": ["<", 1] }`), []byte(`{"k":["x",1]}`)}
 
-// fillOut sets everything below v to something that is not empty; texts take turns.
+// fillOut sets everything below v to a non-empty value; texts alternate.
 func fillOut(v reflect.Value, texts []string, turn *int) {
 	*turn++
 	switch v.Kind() {

@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// cold is the job as a process folds it that has delivered nothing.
+// cold returns the job as folded by a process that has delivered nothing.
 func (g *engine) cold() *Job {
 	g.t.Helper()
 	j, err := Fold(func(yield func(events.Event, error) bool) {
@@ -24,7 +24,7 @@ func (g *engine) cold() *Job {
 	return j
 }
 
-// workOf are the SubJobs whose work Pending gives.
+// workOf returns the SubJobs whose work Pending returns.
 func workOf(j *Job) (subjobs []string) {
 	for _, c := range j.Pending() {
 		if c.Kind == RunSubJob {
@@ -89,7 +89,7 @@ func TestARunThatWasEndedFromOutsideIsLiveUntilItsWorkerMayKnow(t *testing.T) {
 	live("its worker has reported, and the next run is open", Run{SubJob: "a", Run: 2}, b)
 }
 
-// A place in a queue that waits for a slot would keep it from those that have one.
+// A place in a queue held by a run that waits for a slot would be lost to runs that have one.
 func TestARunThatIsNotAdmittedTakesNoPlaceInAQueue(t *testing.T) {
 	g := start(t, nil)
 	g.plan("~plan", sub("a"), sub("b"))

@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// chain is a plan of n steps one behind the other.
+// chain is a plan of n steps in a row.
 func chain(n int) *events.Plan {
 	p := &events.Plan{SubJobs: make([]events.SubJob, n)}
 	for i := range p.SubJobs {
@@ -21,7 +21,7 @@ func chain(n int) *events.Plan {
 	return p
 }
 
-// fan is one step, n behind it, and one behind all of them.
+// fan is one step, n steps that depend on it, and one that depends on all of them.
 func fan(n int) *events.Plan {
 	p := &events.Plan{SubJobs: []events.SubJob{sub("head")}}
 	tail := sub("tail")
@@ -51,7 +51,7 @@ func deep() *events.Plan {
 	return p
 }
 
-// runner plays the shortest way through a job: each run reports as soon as it is owed.
+// runner plays the shortest way through a job: each run reports as soon as it is pending.
 type runner struct {
 	job   *Job
 	seq   uint64
@@ -91,7 +91,7 @@ func (f *runner) deliver() {
 	}
 }
 
-// step ends the oldest run that is out, and delivers what follows.
+// step ends the oldest outstanding run, and delivers what follows.
 func (f *runner) step(k events.Kind, data any) bool {
 	if len(f.ready) == 0 {
 		return false
@@ -105,7 +105,7 @@ func (f *runner) step(k events.Kind, data any) bool {
 
 var success = &events.SubJobReported{Outcome: events.Success}
 
-// BenchmarkStep is the hot path: a report is applied, successors are released, their orders made and marked as delivered.
+// BenchmarkStep is the hot path: a report is applied, successors are released, their orders are made and marked as delivered.
 func BenchmarkStep(b *testing.B) {
 	for _, shape := range []struct {
 		name string

@@ -56,8 +56,8 @@ func (k planCheck) graph(p *events.Plan, whole bool) *events.Fault {
 	return checkOrder(p, at, k.stays(maps.Clone(at)))
 }
 
-// conditions looks for conditions that cannot be decided: over anything but direct predecessors, or over a value of
-// finished work that was not kept when it finished. What stays as it is reads what it read before.
+// conditions looks for conditions that cannot be decided: over anything but direct predecessors, or over a value of finished work
+// that was not kept when it finished. Unchanged steps read what they read before.
 func (k planCheck) conditions(p *events.Plan, known func(id string) *node) *events.Fault {
 	for i := range p.SubJobs {
 		s := &p.SubJobs[i]
@@ -99,8 +99,8 @@ func (k planCheck) operand(s *events.SubJob, o operand, d *node) *events.Fault {
 	return nil
 }
 
-// stays gives the predecessors of finished work that would remain with it under a plan that depends on it without listing
-// it; nil when there is no such work.
+// stays returns the predecessors of finished work that would remain with it under a plan that depends on it without listing it; nil
+// if there is no such work.
 func (k planCheck) stays(listed map[string]int) func(id string) []string {
 	return func(id string) []string {
 		n := k.dag.known(id)

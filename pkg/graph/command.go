@@ -110,7 +110,7 @@ type Input struct {
 	SubJob string
 	// Run made the result; 0 for one that came with the plan.
 	Run int
-	// Seq is the event that holds it: a report, or the event of Spec when it came with the plan.
+	// Seq is the event that has it: a report, or the event of Spec if it came with the plan.
 	Seq uint64
 	// Spec is set for a result that came with the plan.
 	Spec Spec
@@ -129,7 +129,7 @@ const (
 	Poisoned  Verdict = "poisoned"  // It cannot be understood and must not be skipped: leave the job alone.
 )
 
-// Effect is the answer of Step.
+// Effect is the result of Step.
 type Effect struct {
 	Verdict Verdict
 	// Reason says why an event was ignored.

@@ -23,7 +23,7 @@ type operand struct{ subjob, path string }
 // maxCondition limits the text of a condition in bytes, and with it the depth of its tree.
 const maxCondition = 1000
 
-// ParseCondition parses a `when`; the empty text gives nil, which is always true.
+// ParseCondition parses a `when`; an empty text yields nil, which is always true.
 func ParseCondition(text string) (*Condition, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -143,7 +143,7 @@ func (p *parser) fail(want string) error {
 	return fmt.Errorf("at byte %d of %q: want %s", len(p.whole)-len(p.rest)+1, p.whole, want)
 }
 
-// word takes one of the given tokens off the front; a token of letters must end there.
+// word consumes one of the given tokens; a token of letters must end there.
 func (p *parser) word(tokens ...string) (string, bool) {
 	p.skip()
 	for _, t := range tokens {
@@ -243,7 +243,7 @@ func nameByte(c byte) bool {
 	return isLetter(c) || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '~'
 }
 
-// RenameOperands renames the SubJobs in a valid condition, and leaves everything else as it is.
+// RenameOperands renames the SubJobs in a valid condition, and leaves everything else unchanged.
 func RenameOperands(when string, rename func(name, path string) string) string {
 	var b strings.Builder
 	literal := false // A value follows a comparison: 1.5 is not an operand.

@@ -29,7 +29,7 @@ func TestOnlyOperandsOfAConditionAreRenamed(t *testing.T) {
 }
 
 func TestAConditionReadsValuesOfAnySize(t *testing.T) {
-	long := strings.Repeat("ö", 450) // Of 900 bytes: as long as a condition can name one.
+	long := strings.Repeat("ö", 450) // 900 bytes, the longest that a condition can have.
 	list := "[" + strings.Repeat("1,", 5000) + "1]"
 	output := json.RawMessage(`{"text":"` + long + long + `","list":` + list + `,"object":{"list":` + list + `},"quotes":"` + strings.Repeat(`\u0001`, 5000) +
 		`","fits":"` + long + `","none":null,"zero":0.` + strings.Repeat("0", 300) + `}`)

@@ -40,8 +40,7 @@ func TestAStepThatKeepsFailingIsPlannedAroundAFewTimesAndThenTheJobFails(t *test
 	}
 }
 
-// What planning costs is part of what the job cost, also of the runs that gave no plan, and counts against its budget.
-//
+// The cost of planning is part of the job's cost, including runs that yielded no plan, and counts against its budget.
 // proves O-weakness-issue-414
 // proves O-weakness-issue-1074
 // proves C-weakness-9

@@ -11,7 +11,7 @@ import (
 type dag struct {
 	nodes []*node
 	ids   map[string]int32
-	// tally counts steps per status, at the places that place gives.
+	// tally counts steps per status, indexed by place.
 	tally [len(statuses)]int
 	// spare are preallocated nodes and their states.
 	spare []pair
@@ -23,10 +23,10 @@ type pair struct {
 	state SubJobState
 }
 
-// statuses are those of SubJobs, in the order of Job.tally.
+// statuses are the statuses of SubJobs, in the order of tally.
 var statuses = [...]events.Status{events.Created, events.Ready, events.Running, events.Waiting, events.Finished, events.Failed, events.Stopped, events.Legacy}
 
-// place is where a status stands in statuses.
+// place is the index of a status in statuses.
 func place(s events.Status) int {
 	switch s {
 	case events.Created:
@@ -95,8 +95,8 @@ func (g *dag) firstError(status events.Status) *events.Fault {
 	return fault(events.CodeExecution, "a SubJob is "+string(status))
 }
 
-// nameFinished adds finished work that a plan depends on without listing it, and the predecessors of that work: it stays in the
-// graph.
+// nameFinished adds finished work that a plan depends on without listing it, and the predecessors of that work, so that it stays in
+// the graph.
 func (g *dag) nameFinished(p *events.Plan, named map[string]bool) {
 	var reach []*node
 	name := func(n *node) {
@@ -130,7 +130,7 @@ func (g *dag) connect(p *events.Plan) {
 	}
 }
 
-// places are the positions of ids, each once, in their order.
+// places returns the positions of ids, each once, in their order.
 func (g *dag) places(ids []string) []int32 {
 	list := make([]int32, 0, len(ids))
 	if len(ids) <= fewPlaces {
@@ -198,7 +198,7 @@ func (g *dag) want(n *node) {
 	}
 }
 
-// sources are the nodes that a name in a condition means: a sibling in the same plan, or its replacements after a split.
+// sources returns the nodes that a name in a condition refers to: a sibling in the same plan, or its replacements after a split.
 func (g *dag) sources(n *node, name string) []*node {
 	scope := n.ID[:len(n.ID)-len(n.Spec.ID)]
 	p := g.find(scope + name)
@@ -208,7 +208,7 @@ func (g *dag) sources(n *node, name string) []*node {
 	return g.replacements(p)
 }
 
-// replacements are a node and the nodes that it was split into.
+// replacements returns a node and the nodes that it was split into.
 func (g *dag) replacements(p *node) []*node {
 	found := []*node{p}
 	for i := 0; i < len(found); i++ {
@@ -318,8 +318,8 @@ func (g *dag) known(id string) *node {
 	return nil
 }
 
-// revivable are the roots and everything that depends on them, whatever its status, except what could not start: dependents of a
-// FAILED or STOPPED node that is not among them.
+// revivable returns the roots and everything that depends on them, whatever its status, except nodes that could not start:
+// dependents of a FAILED or STOPPED node that is not among them.
 func (g *dag) revivable(roots []*node) []*node {
 	all := g.downstream(roots, func(*node) bool { return true })
 	in := make(map[int32]bool, len(all))
@@ -333,7 +333,7 @@ func (g *dag) revivable(roots []*node) []*node {
 			delete(in, n.at)
 		}
 	}
-	// What runs again depends on its predecessors, even if its last result came with the plan.
+	// A node that runs again depends on its predecessors, even if its last result came with the plan.
 	for i := 0; i < len(out); i++ {
 		for _, at := range out[i].succs {
 			if in[at] {

@@ -64,7 +64,7 @@ func (g *engine) event(k events.Kind, subjob string, run int, key string, data a
 	return events.Event{Kind: k, ID: fmt.Sprintf("e%d", g.seq), Job: "j", SubJob: subjob, Run: run, Key: key, Seq: g.seq, Time: g.now, Data: data}
 }
 
-// tell appends an event to the log and delivers what it makes owed.
+// tell appends an event to the log and delivers the commands that become pending.
 func (g *engine) tell(k events.Kind, subjob string, run int, key string, data any) Effect {
 	e := g.event(k, subjob, run, key, data)
 	g.log = append(g.log, e)
@@ -74,7 +74,7 @@ func (g *engine) tell(k events.Kind, subjob string, run int, key string, data an
 	return effect
 }
 
-// deliver does what the scheduler's shell does with commands.
+// deliver handles commands like the scheduler's shell.
 func (g *engine) deliver() {
 	for range 100 {
 		commands := g.job.Pending()
@@ -93,7 +93,7 @@ func (g *engine) deliver() {
 	g.t.Fatal("Pending never becomes empty")
 }
 
-// last is the sequence of the last event of a kind.
+// last returns the sequence of the last event of a kind.
 func (g *engine) last(k events.Kind) (seq uint64) {
 	for i := range g.log {
 		if g.log[i].Kind == k {
@@ -186,7 +186,7 @@ func (g *engine) outcome(subjob string, o events.Outcome, lesson string) {
 	g.report(subjob, events.SubJobReported{Outcome: o, Lesson: lesson})
 }
 
-// pass moves the clock on and fires what came due, in order.
+// pass advances the clock and fires due timers, in order.
 func (g *engine) pass(d time.Duration) {
 	end := g.now.Add(d)
 	for {
@@ -243,8 +243,8 @@ func (g *engine) wantNodes(want map[string]events.Status) {
 	}
 }
 
-// check holds at the end of every test: folding the log gives the same bytes, a reloaded state owes what a cold one owes,
-// and every transition is in the table of legal moves.
+// check runs at the end of every test: folding the log gives the same bytes, a reloaded state has the same commands pending as a
+// cold one, and every transition is in the table of legal moves.
 func (g *engine) check() {
 	saved := marshal(g.t, g.job)
 	folded, err := Fold(func(yield func(events.Event, error) bool) {

@@ -28,7 +28,7 @@ type finale struct {
 	lifecycle *lifecycle
 }
 
-// how is the way in which the result is made: according to the planner for this graph, otherwise according to the rules.
+// how says how the result is made: according to the planner for this graph, otherwise according to the rules.
 func (fin *finale) how() string {
 	if fin.job.Finalize != "" {
 		return fin.job.Finalize
@@ -106,7 +106,7 @@ func (fin *finale) relay(n *node) bool {
 	return true
 }
 
-// observed are the SubJobs whose results the writer of the job's result gets.
+// observed returns the SubJobs whose results the writer of the job's result gets.
 func (fin *finale) observed() []int32 {
 	if _, ok := fin.worded(); !ok {
 		return fin.dag.tails()
@@ -190,7 +190,7 @@ func (fin *finale) start(expert string) {
 	fin.runs.drain()
 }
 
-// resultInputs says where the job's result is: an answer, the final expert's output, or the last results.
+// resultInputs returns where the job's result is: in an answer, the final expert's output, or the last results.
 func (fin *finale) inputs() []Input {
 	if fin.job.AnswerSeq != 0 {
 		return []Input{{SubJob: events.PlanID, Run: fin.dag.plan().Run, Seq: fin.job.AnswerSeq}}

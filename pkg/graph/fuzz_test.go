@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// FuzzHistory is the first property with choices that the fuzzer makes.
+// FuzzHistory is the first property, with choices made by the fuzzer.
 func FuzzHistory(f *testing.F) { f.Fuzz(rapid.MakeFuzz(historyEnds)) }
 
 // FuzzStep steps arbitrary events, possible or not, whatever they are about: Step never panics, a second time nothing is

@@ -20,8 +20,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// missing writes golden files that do not exist. One that exists is never written: a log that was folded once folds the same
-// for ever, and a decision that has to change gets a further version of the rules, with logs of its own.
+// missing writes golden files that do not exist. It never replaces one: a log that was folded once folds the same for ever, and a
+// decision that has to change gets a further version of the rules, with separate logs.
 var missing = flag.Bool("missing", false, "write the golden files that do not exist")
 
 // entry is one message of a recorded log.
@@ -183,7 +183,7 @@ func record(t *testing.T, path string, play func() []events.Event) {
 	}
 }
 
-// refold folds a log event by event and compares what it comes to: the verdicts, the commands, the saved bytes.
+// refold folds a log event by event and compares the verdicts, the commands and the saved bytes.
 func refold(t *testing.T, path string) {
 	file, err := os.Open(path + ".jsonl")
 	if err != nil {
@@ -222,7 +222,7 @@ func refold(t *testing.T, path string) {
 	compareFile(t, fmt.Sprintf("%s.state.%d.json", path, FoldVersion), append(state.Bytes(), '\n'))
 }
 
-// describe writes what a job owes, field by field so that new fields do not matter, and marks it as delivered.
+// describe writes the pending commands of a job, field by field so that new fields do not matter, and marks them as delivered.
 func describe(t *testing.T, out *bytes.Buffer, job *Job) {
 	t.Helper()
 	for commands := job.Pending(); len(commands) > 0; commands = job.Pending() {

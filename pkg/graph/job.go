@@ -24,7 +24,7 @@ var (
 // Each part owns what it derives from the saved State, and calls only those before it in this list: that is the order of the fields.
 type Job struct {
 	State
-	// now is the event being applied, the zero event between steps.
+	// now is the event that is being applied, the zero event between steps.
 	now       events.Event
 	dag       dag
 	outbox    outbox
@@ -47,7 +47,7 @@ func newJob(s State) *Job {
 	return j
 }
 
-// assemble gives each part the parts that it uses.
+// assemble connects each part with the parts that it uses.
 func (j *Job) assemble() {
 	if j.Counts == nil {
 		j.Counts = map[events.Status]int{}
@@ -91,7 +91,7 @@ func New(e events.Event) (*Job, error) {
 	return j, nil
 }
 
-// Fold makes the state out of a whole log. An event it must not skip is an error.
+// Fold folds a whole log. An event that must not be skipped is an error.
 func Fold(seq iter.Seq2[events.Event, error]) (*Job, error) {
 	var j *Job
 	for e, err := range seq {
@@ -114,7 +114,7 @@ func Fold(seq iter.Seq2[events.Event, error]) (*Job, error) {
 	return j, nil
 }
 
-// View gives the state; it is valid until the next Step and must not be changed.
+// View returns the state; it is valid until the next Step and must not be changed.
 func (j *Job) View() *State {
 	j.State.SubJobs = j.State.SubJobs[:0]
 	for _, n := range j.dag.nodes {
@@ -138,7 +138,7 @@ func (j *Job) AtRest() bool {
 	return final == nil || !final.Open
 }
 
-// Transitions gives what happened to SubJobs since the last call, and forgets it.
+// Transitions returns the transitions of SubJobs since the last call, and forgets them.
 func (j *Job) Transitions() []events.Transition {
 	t := j.runs.transitions
 	j.runs.transitions = nil
@@ -157,7 +157,7 @@ func cut(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// later gives the later of two times.
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

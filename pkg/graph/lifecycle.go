@@ -38,7 +38,7 @@ func (l *lifecycle) end(status events.Status, f *events.Fault) {
 	}
 }
 
-// revive revives an ended job: a new epoch, a new deadline, timers armed again.
+// revive resumes an ended job: it begins a new epoch, with a new deadline, and arms timers again.
 func (l *lifecycle) revive() {
 	l.job.Epoch++
 	l.job.Status = events.Running
@@ -66,7 +66,7 @@ func (l *lifecycle) setDeadline() {
 	}
 }
 
-// ended reads the terminal fact back.
+// ended applies the terminal fact once it is read back.
 func (l *lifecycle) ended(e *events.Event, d *events.JobEnded) Effect {
 	if !l.job.EndOwed || d.Turn != l.job.Turn || e.Kind != movedTo(l.job.Status) {
 		return ignored("no %s of turn %d is owed", e.Kind, d.Turn)
@@ -76,7 +76,7 @@ func (l *lifecycle) ended(e *events.Event, d *events.JobEnded) Effect {
 	return applied
 }
 
-// move changes the job's status and puts the fact of it into the outbox.
+// move changes the job's status and puts the corresponding fact into the outbox.
 func (l *lifecycle) move(to events.Status) {
 	if l.job.Status == to {
 		return
@@ -87,7 +87,7 @@ func (l *lifecycle) move(to events.Status) {
 	l.outbox.add(movedTo(to), strconv.Itoa(l.job.Turn), events.JobMoved{Status: to, Turn: l.job.Turn, Cause: l.now.Seq})
 }
 
-// planningStated records that the log says that planning has begun.
+// planningStated records that the log contains the beginning of planning.
 func (l *lifecycle) planningStated() {
 	if l.job.Status == events.Created {
 		l.job.Status, l.job.Changed = events.Planning, l.now.Time

@@ -20,8 +20,8 @@ type node struct {
 	attention bool
 	// fenced is true while the node counts in Job.fencing.
 	fenced bool
-	// lane is the lane in which its run is queued, counted from 1; 0 while it is not. behind is true while the node waits for a
-	// lane. running is the lane that counts its run as RUNNING, 0 for none.
+	// lane is the number of the lane in which its run is queued, counted from 1; 0 if it is not. behind is true while the node
+	// waits for a lane. running is the lane that counts its run as RUNNING, 0 for none.
 	lane, running int32
 	behind        bool
 	// sent is what this process has delivered for the node; never saved.

@@ -47,10 +47,10 @@ type ostep struct {
 	closing, fence                    int
 	request                           string
 	replaced                          []string
-	standing                          bool // The stand-in of the model writes.
+	standing                          bool // The stand-in of the model writes the result.
 }
 
-// planner is the place of the planning of the whole job among the steps.
+// planner is the index of the planning of the whole job among the steps.
 const planner = 0
 
 func (o *oracle) get(id string) *ostep {
@@ -62,7 +62,7 @@ func (o *oracle) get(id string) *ostep {
 	return nil
 }
 
-// graph are the steps of the present graph.
+// graph returns the steps of the present graph.
 func (o *oracle) graph() []*ostep {
 	var all []*ostep
 	for _, s := range o.steps {
@@ -89,7 +89,7 @@ func unended(s *ostep) bool {
 
 func (o *oracle) over() bool { return o.status.Terminal() }
 
-// dependents are all that would have to run again after those: nothing passes a result that came with the plan.
+// dependents returns everything that would have to run again after these steps; it stops at results that came with the plan.
 func (o *oracle) dependents(roots []*ostep) []*ostep {
 	all := slices.Clone(roots)
 	for grown := true; grown; {
@@ -228,7 +228,7 @@ func (o *oracle) worded() bool {
 	return o.rules.Version >= 2 && (strings.HasPrefix(o.rules.Finalize, "summary") || strings.HasPrefix(o.rules.Finalize, "report"))
 }
 
-// descend goes down the ladder: model, stand-in, fixed words, tails.
+// descend goes to the next fallback level: model, stand-in, fixed text, last results.
 func (o *oracle) descend(s *ostep) bool {
 	if s.id != events.FinalID || !o.worded() {
 		return false
@@ -292,7 +292,7 @@ func (o *oracle) finish(s *ostep, output json.RawMessage) {
 	}
 }
 
-// means are the steps behind a name in a condition: the one so called beside r, and what it was split into.
+// means returns the steps behind a name in a condition: the one with that name beside r, and those that it was split into.
 func (o *oracle) means(r *ostep, name string) []*ostep {
 	s := o.get(r.scope + name)
 	if s == nil {
@@ -345,7 +345,7 @@ func (o *oracle) complain(s *ostep) {
 	o.again(slices.DeleteFunc(o.dependents(back), ended))
 }
 
-// again takes steps back to the beginning.
+// again resets steps.
 func (o *oracle) again(steps []*ostep) {
 	for _, s := range steps {
 		o.cut(s)
@@ -385,7 +385,7 @@ func (o *oracle) failed(s *ostep) {
 	}
 }
 
-// strand stops all that waits for a step; what has its result already does not.
+// strand stops everything that waits for a step, except steps that have their result already.
 func (o *oracle) strand(s *ostep) {
 	for _, d := range o.graph() {
 		if unended(d) && slices.Contains(d.deps, s.id) {
@@ -496,7 +496,7 @@ func (o *oracle) recover(d *events.RecoverRequested) {
 	o.again(o.dependents(roots))
 }
 
-// startable are roots and dependents without what a dead predecessor outside of them keeps from ever starting.
+// startable returns the roots and their dependents, except those that a dead predecessor outside of them keeps from ever starting.
 func (o *oracle) startable(s *ostep) []*ostep {
 	roots := []*ostep{s}
 	if o.over() {
@@ -623,7 +623,7 @@ func text(s *events.SubJob) string {
 	return strings.Join([]string{s.Goal, s.Expert, s.When}, "\x00")
 }
 
-// stays reports whether a step is left as it is by a plan.
+// stays reports whether a plan leaves a step unchanged.
 func (s *ostep) stays(in *events.SubJob) bool {
 	return s.status == events.Finished || unended(s) && s.text == text(in) && slices.Equal(s.deps, in.Dependencies) && !in.Done()
 }
@@ -733,7 +733,7 @@ func (o *oracle) splice(x *ostep, p *events.Plan) {
 	o.arrive(p, scope, fresh)
 }
 
-// settle starts all that can start, and says where the job stands.
+// settle starts everything that can start, and updates the status of the job.
 func (o *oracle) settle() {
 	if o.over() {
 		return
@@ -762,7 +762,7 @@ func (o *oracle) settle() {
 	}
 }
 
-// onlyPeople reports whether nothing but answers would let the job go on.
+// onlyPeople reports whether only answers of people would let the job continue.
 func (o *oracle) onlyPeople() bool {
 	asked := false
 	for _, s := range o.graph() {

@@ -7,13 +7,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// outbox is what a job may have pending: nodes with commands, and facts that are not read back yet. It alone writes State.Facts.
+// outbox is what a job may have pending: nodes with commands, and facts that were not read back yet. It alone writes State.Facts.
 type outbox struct {
 	job *State
 	// attention lists the nodes that may have a command pending.
 	attention []int32
-	// sent is what this process has delivered for the job as a whole: the epoch of the deadline, the turn of end, reap timer and
-	// reaping, and which of Facts.
+	// sent is what this process has delivered for the job as a whole: the epoch of the deadline; the turns of end, reap timer and
+	// reaping; and which of Facts.
 	sent struct {
 		deadline, end, reap, reaped int
 		facts                       []bool
@@ -46,7 +46,7 @@ func (o *outbox) add(kind events.Kind, key string, data any) {
 	o.sent.facts = append(o.sent.facts, false)
 }
 
-// discharge forgets a fact that was read back.
+// discharge removes a fact that was read back.
 func (o *outbox) discharge(kind events.Kind, key string) {
 	for i, f := range o.job.Facts {
 		if f.Kind == kind && f.Key == key {
@@ -57,7 +57,7 @@ func (o *outbox) discharge(kind events.Kind, key string) {
 	}
 }
 
-// repeat has every fact delivered again.
+// repeat causes every fact to be delivered again.
 func (o *outbox) repeat() { clear(o.sent.facts) }
 
 // facts gives the facts that are not delivered yet.
@@ -72,5 +72,5 @@ func (o *outbox) facts(out []Command) []Command {
 
 func factID(f Fact) CommandID { return CommandID{Kind: StateFact, Key: string(f.Kind) + "~" + f.Key} }
 
-// restore takes over the facts of a saved state: none counts as delivered.
+// restore takes over the facts of a saved state, none of which counts as delivered.
 func (o *outbox) restore() { o.sent.facts = make([]bool, len(o.job.Facts)) }

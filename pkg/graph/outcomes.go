@@ -26,15 +26,15 @@ func planningMode(m events.WorkKind) bool {
 	return m == events.WorkPlan || m == events.WorkReplan || m == events.WorkSplit
 }
 
-// lateLessonsSince is the first version of the rules in which a predecessor that already runs again gets a later complaint about
-// its former result as a lesson of its next run.
+// lateLessonsSince is the first version of the rules in which a predecessor that already runs again also receives a later complaint
+// about its former result, as a lesson for its next run.
 const lateLessonsSince = 3
 
 // permitsSince is the first version of the rules in which missing permissions, such as a wrong key, are not retried: a person must
 // correct them.
 const permitsSince = 3
 
-// reason is the fault of a report, or a made-up one if it has none.
+// reason returns the fault of a report, or a substitute if it has none.
 func reason(r *events.SubJobReported, code events.Code, otherwise string) *events.Fault {
 	f := events.Fault{Code: code, Message: otherwise}
 	if r.Error != nil {
@@ -147,7 +147,7 @@ func (o *outcomes) fired(d *events.TimerFired) Effect {
 	return applied
 }
 
-// reported applies the end of a run. The first closing fact of a run wins; any other is kept as late.
+// reported applies the end of a run. The first closing fact of a run counts; any other is recorded as late.
 func (o *outcomes) reported(e *events.Event) Effect {
 	r := e.Report()
 	n, effect := o.runs.find(e)
@@ -295,7 +295,7 @@ func (o *outcomes) tooComplicated(n *node, e *events.Event, r *events.SubJobRepo
 	o.runs.again(n)
 }
 
-// failNode fails a node for good; the failure policy decides about the rest.
+// fail fails a node for good; the failure policy decides about the rest.
 func (o *outcomes) fail(n *node, f *events.Fault) {
 	if o.finale.descend(n, f) {
 		return
@@ -314,7 +314,7 @@ func (o *outcomes) fail(n *node, f *events.Fault) {
 		o.lifecycle.end(events.Failed, &up)
 	case o.job.Rules.FailurePolicy == events.Continue:
 		o.stopDependents(n)
-	case o.job.Rules.FailurePolicy == events.Replan && o.dag.plan().live(): // The plan in preparation will replace it.
+	case o.job.Rules.FailurePolicy == events.Replan && o.dag.plan().live(): // The plan in preparation will replace the node.
 	case o.job.Rules.FailurePolicy == events.Replan && o.job.PlanRounds < o.job.Rules.MaxPlanRounds:
 		o.job.Replanning = true
 		if o.now.Kind == events.KindSubJobReported {

@@ -4,19 +4,20 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// outline is the order of the work: the steps of the present graph, each behind its predecessors, otherwise as they were planned.
-// It is computed once per version of the graph, when it is first asked for, and is not saved.
+// outline is the order of the work: the steps of the present graph, each after its predecessors, otherwise as planned. It is
+// computed once per version of the graph, on first use, and is not saved.
 type outline struct {
 	job *State
 	dag *dag
 	// version is the PlanVersion that order and places belong to, 0 for none.
 	version int
-	// order are positions of steps in the list of nodes; places are their numbers in order, from 1, by position; 0 for no step.
+	// order lists positions of steps in the list of nodes; places are their numbers in order, from 1, by position; 0 for nodes that
+	// are not steps.
 	order  []int32
 	places []int32
 }
 
-// update computes the order if the graph has changed since.
+// update computes the order if the graph has changed.
 func (o *outline) update() {
 	if o.version == o.job.PlanVersion && o.version != 0 {
 		return
@@ -62,9 +63,9 @@ type Placed struct {
 	*SubJobState
 }
 
-// Standing is where a step stands in the present graph.
+// Standing is the place of a step in the present graph.
 type Standing struct {
-	// Placed is the step itself; N is 0 for a SubJob that is no step of the graph. Of is the number of steps.
+	// Placed is the step itself; N is 0 if the SubJob is not a step of the graph. Of is the number of steps.
 	Placed
 	Of int
 	// Before and After are its first direct predecessors and successors; MoreBefore and MoreAfter count the others.
@@ -72,8 +73,8 @@ type Standing struct {
 	MoreBefore, MoreAfter int
 }
 
-// Steps gives the steps of the present graph in the order of the work, counted from 0: each behind its predecessors, otherwise as
-// they were planned. The states are valid until the next Step and must not be changed.
+// Steps returns the steps of the present graph in the order of the work, counted from 0: each after its predecessors, otherwise as
+// planned. The states are valid until the next Step and must not be changed.
 func (j *Job) Steps(yield func(int, *SubJobState) bool) {
 	j.outline.update()
 	for i, at := range j.outline.order {
@@ -83,8 +84,8 @@ func (j *Job) Steps(yield func(int, *SubJobState) bool) {
 	}
 }
 
-// Stand fills in where a SubJob stands, with at most this many predecessors and as many successors, in their order. It takes
-// time in the number of its neighbours and reuses the space of s.
+// Stand fills in the place of a SubJob, with at most this many predecessors and as many successors, in their order. Its time is
+// linear in the number of neighbours; it reuses the space of s.
 func (j *Job) Stand(subjob string, most int, s *Standing) {
 	j.outline.update()
 	*s = Standing{Of: len(j.outline.order), Before: s.Before[:0], After: s.After[:0]}
@@ -99,7 +100,7 @@ func (j *Job) Stand(subjob string, most int, s *Standing) {
 
 func (o *outline) placed(n *node) Placed { return Placed{int(o.places[n.at]), n.SubJobState} }
 
-// first are the first steps of the present graph among positions, and the number of the others.
+// first returns the first steps of the present graph at positions, and the number of the others.
 func (o *outline) first(list []int32, most int, into []Placed) (found []Placed, more int) {
 	for _, at := range list {
 		switch n := o.dag.nodes[at]; {
@@ -119,8 +120,8 @@ func (j *Job) Size() int { return j.dag.size() }
 // Number is how many steps of the present graph have a status.
 func (j *Job) Number(s events.Status) int { return j.dag.number(s) }
 
-// SubJob is the state of a SubJob, also one that is no longer part of the graph; nil for an unknown one. It is valid until the next
-// Step and must not be changed.
+// SubJob returns the state of a SubJob, even of one that is no longer part of the graph; nil for an unknown one. It is valid until
+// the next Step and must not be changed.
 func (j *Job) SubJob(id string) *SubJobState {
 	if n := j.dag.find(id); n != nil {
 		return n.SubJobState

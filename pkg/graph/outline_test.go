@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// ordered is the order of the work in a job, as text.
+// ordered returns the order of the work in a job, as text.
 func ordered(j *Job) string {
 	var ids []string
 	for i, n := range j.Steps {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// parts visits each pointer of a part of a job to another part: its name, the place of its part and that of the other in Job, and the
-// address that it holds. place is -1 for what is no part.
+// parts visits each pointer from one part of a job to another: its name, the index of its part and of the other in Job, and the
+// address that it holds. The index is -1 for anything else.
 func parts(job *Job, visit func(name string, at, other int, address uintptr)) {
 	whole := reflect.ValueOf(job).Elem()
 	places := map[reflect.Type]int{}

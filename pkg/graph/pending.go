@@ -6,9 +6,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Pending gives the commands that this state requires and this process has not delivered yet, in the order of delivery. Call it
-// again after Sent until it is empty: a large graph gives batches, and the end of a job comes only after every run that it closes
-// is closed.
+// Pending returns the commands that this state requires and this process has not delivered yet, in the order of delivery. Call it
+// again after Sent until it is empty: a large graph yields several batches, and the end of a job comes only after every run that it
+// closes is closed.
 func (j *Job) Pending() []Command {
 	var closes, rest []Command
 	if len(j.outbox.attention) > 4 {
@@ -45,7 +45,7 @@ func (j *Job) Pending() []Command {
 	return rest
 }
 
-// batch is the maximum number of SubJob commands that Pending gives at a time: enough to keep a bus busy, few enough for a
+// batch is the maximum number of SubJob commands that Pending returns at a time: enough to keep a bus busy, few enough for a
 // processor's cache.
 const batch = 1024
 
@@ -160,7 +160,7 @@ func (cm *commands) timersMayBeArmed() bool {
 	return false
 }
 
-// Sent tells the job what this process has delivered. It is never stored: after a cold start the rest is pending again.
+// Sent records what this process has delivered. It is never stored: after a cold start everything is pending again.
 func (j *Job) Sent(ids ...CommandID) {
 	for _, id := range ids {
 		switch id.Kind {

@@ -77,7 +77,7 @@ func (pl *planning) keeps(n *node, s *events.SubJob) bool {
 	return true
 }
 
-// limit takes over the changes of a plan that do not affect a run in progress.
+// limit takes over changes of a plan that do not affect a run in progress.
 func (pl *planning) limit(n *node, s *events.SubJob) {
 	n.Title = cut(s.Title, 120)
 	n.RetryLimit = value(s.Retries, pl.job.Rules.Retries)
@@ -94,7 +94,7 @@ func (pl *planning) describe(n *node, s *events.SubJob) {
 		n.Pool = events.DefaultPool
 	}
 	if !events.ValidID(n.Expert) {
-		n.Expert = "" // Only a step that came with its result.
+		n.Expert = "" // Only finished steps without an expert reach this point.
 	}
 	pl.limit(n, s)
 	if s.Handoff {
@@ -173,7 +173,7 @@ func (pl *planning) splice(x *node, p *events.Plan) {
 	pl.replaced(x.ID, added, []string{x.ID})
 }
 
-// resumePlanning issues a planning run again that an end has cut off.
+// resume issues a planning run again that the end of the job cut off.
 func (pl *planning) resume() {
 	if p := pl.dag.plan(); p.Status == events.Failed || p.Status == events.Stopped {
 		mode := p.Mode
@@ -185,7 +185,7 @@ func (pl *planning) resume() {
 	}
 }
 
-// startPlanning issues planning work for the whole job: the first plan, or a new plan for the remainder.
+// start issues planning work for the whole job: for the first plan, or for a new plan of the remainder.
 func (pl *planning) start(mode events.WorkKind) {
 	p := pl.dag.plan()
 	if p.Status != events.Created {
@@ -255,7 +255,7 @@ func (pl *planning) graphCreated(n *node, e *events.Event, d *events.GraphCreate
 	pl.splice(n, d.Plan)
 }
 
-// advise takes over the notices of a plan and, if the request has none, the failure policy of its profile.
+// advise takes over the notices of a plan and, unless the request has one, the failure policy of its profile.
 func (pl *planning) advise(d *events.GraphCreated) {
 	pl.job.Notices = nil
 	for i := range d.Notices[:min(len(d.Notices), MaxNotices)] {

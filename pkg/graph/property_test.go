@@ -61,7 +61,7 @@ func drawRules(w *dice) events.Rules {
 	return r
 }
 
-// drawPlan draws a plan of a few steps in any shape; now and then one that is no graph.
+// drawPlan draws a plan of a few steps in any shape, sometimes one that is not a graph.
 func drawPlan(w *dice) *events.Plan {
 	names := []string{"a", "b", "c", "d", "e"}
 	for i := range names {
@@ -125,7 +125,7 @@ func drawReport(w *dice, good int) *events.SubJobReported {
 	return r
 }
 
-// act lets one thing happen.
+// act makes one thing happen.
 func (w *simulation) act() {
 	s := &w.pair[w.roll(2)]
 	if w.truth.Status.Terminal() && w.roll(6) == 0 {
@@ -218,7 +218,7 @@ func (w *simulation) actPeople() {
 	w.once(events.Event{Kind: events.KindInputClosed, Key: request, Data: &events.InputClosed{Action: action, Answer: json.RawMessage(`{}`)}})
 }
 
-// drawControl draws what a person may ask for.
+// drawControl draws a control event.
 func (w *simulation) drawControl() any {
 	j := w.truth
 	n := j.dag.nodes[w.roll(len(j.dag.nodes))]
@@ -382,7 +382,7 @@ func TestTerminationWithinBudgets(t *testing.T) {
 				w.end(id, events.KindSubJobReported, drawReport(w.dice, 6))
 			}
 		})
-		// Every input round may run all of at most eight steps again, each of which may be split once into at most eight.
+		// Every input round may rerun all of at most eight steps, each of which may be split once into at most eight.
 		most := 2 * r.MaxPlanRounds * (8 + 8*8) * (2 + r.Retries) * (2 + r.InputRounds)
 		if w.runs > most {
 			t.Fatalf("%d runs, at most %d", w.runs, most)
@@ -390,7 +390,7 @@ func TestTerminationWithinBudgets(t *testing.T) {
 	})
 }
 
-// control makes the event of something asked for.
+// control makes the control event for a payload.
 func control(data any) events.Event {
 	kind := map[string]events.Kind{
 		"*events.StopRequested": events.KindStopRequested, "*events.FailRequested": events.KindFailRequested,

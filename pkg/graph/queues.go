@@ -26,10 +26,10 @@ type lane struct {
 type queues struct {
 	dag    *dag
 	outbox *outbox
-	// gate is asked for each run during PendingWithin; lanes are the lanes per pool, once a gate was used.
+	// gate decides about each run during PendingWithin; lanes are the lanes per pool, once a gate was used.
 	gate  func(pool string) bool
 	lanes []lane
-	// admitted are the runs of steps, by SubJob, whose work Pending may give; every one when nil.
+	// admitted are the runs of steps, by SubJob, whose work Pending may return; nil admits all.
 	admitted map[string]int
 }
 
@@ -42,7 +42,7 @@ func (j *Job) PendingWithin(gate func(pool string) bool) []Command {
 	return j.Pending()
 }
 
-// Release admits up to n waiting runs of a pool, and gives how many there were.
+// Release admits up to n waiting runs of a pool, and returns how many there were.
 func (j *Job) Release(pool string, n int) (released int) {
 	at := j.queues.laneOf(pool)
 	for released < n && j.queues.lanes[at].from < len(j.queues.lanes[at].behind) {
@@ -64,7 +64,7 @@ func (j *Job) Release(pool string, n int) (released int) {
 	return released
 }
 
-// Lanes gives the lanes per pool, in the order of first use; they are valid until the next call of any method.
+// Lanes returns the lanes per pool, in the order of first use; they are valid until the next call of any method.
 func (j *Job) Lanes(yield func(i int, l Lane) bool) {
 	for i := range j.queues.lanes {
 		if !yield(i, j.queues.lanes[i].Lane) {
@@ -81,7 +81,7 @@ func (j *Job) Address(subjob string) (pool, expert string) {
 	return "", ""
 }
 
-// Handed is the session of a SubJob that was handed off, and the SubJob's title; both are empty for any other.
+// Handed returns the session of a SubJob that was handed off, and the SubJob's title; both are empty for any other.
 func (j *Job) Handed(subjob string) (session, title string) {
 	if n := j.dag.find(subjob); n != nil && n.Session != "" {
 		return n.Session, n.Title

@@ -639,7 +639,7 @@ func TestAFenceTimerOfAnEarlierRunLiftsNoLaterFence(t *testing.T) {
 	g.tell(events.KindSubJobReported, "a", 1, "", &events.SubJobReported{Outcome: events.Success})
 	g.wantOpen("a/2")
 	cutOff(2)
-	g.pass(20 * time.Second) // The timer of run 1 comes due.
+	g.pass(20 * time.Second) // The timer of run 1 becomes due.
 	g.wantOpen()
 	g.pass(20 * time.Second)
 	g.wantOpen("a/3")

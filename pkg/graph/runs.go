@@ -9,8 +9,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// runs moves SubJobs from status to status: it issues their runs, ends, closes and fences them, and records their results.
-// outcomes decides what follows a failure.
+// runs moves SubJobs between statuses: it issues, ends, closes and fences their runs, and records their results. outcomes decides
+// what follows a failure.
 type runs struct {
 	job    *State
 	now    *events.Event
@@ -20,13 +20,13 @@ type runs struct {
 	outbox *outbox
 	// open counts live runs of steps, fencing steps that wait only for the end of their previous run.
 	open, fencing int
-	// queue holds nodes to look at before the step ends; held those that wait for a free place.
+	// queue holds nodes to be examined before the step ends; held those that wait for a free place.
 	queue       []int32
 	held        heap
 	transitions []events.Transition
 }
 
-// The reason of a replaced version, and of a closed run, after a complaint of a successor.
+// The reasons recorded for a replaced version and a closed run after a complaint of a successor.
 const (
 	upstreamRerun    = "upstream_rerun"
 	closedByUpstream = "a predecessor runs again"
@@ -44,7 +44,7 @@ const maxLease = 24 * time.Hour
 // ChildSession is the session of a handed-off SubJob: its own, and the same for every run.
 func ChildSession(job, subjob string) string { return job + "~" + subjob }
 
-// drain looks at every node that an event has touched, and gives free places to waiting nodes.
+// drain examines every node that an event has touched, and gives free places to waiting nodes.
 func (r *runs) drain() {
 	for {
 		for i := 0; i < len(r.queue); i++ {
@@ -69,7 +69,7 @@ func (r *runs) paused() bool {
 	return r.job.Status.Terminal() || r.job.Replanning || r.dag.plan().live()
 }
 
-// activate issues the next run of a node, if nothing prevents it.
+// activate issues the next run of a node unless something prevents it.
 func (r *runs) activate(n *node) {
 	if r.job.Status.Terminal() || !n.live() || n.Open || n.blocked() || n.unfinished > 0 {
 		return
@@ -92,7 +92,7 @@ func (r *runs) activate(n *node) {
 	r.issue(n)
 }
 
-// issue raises the run of a node: its work is pending from then on.
+// issue begins the next run of a node: its work is pending from then on.
 func (r *runs) issue(n *node) {
 	r.moveRun(n, events.Ready, "ready", n.Run+1)
 	if n.step() {
@@ -116,7 +116,7 @@ func (r *runs) complete(n *node, transition string) {
 	}
 }
 
-// endRun records that the live run has ended with its own report.
+// end records that the live run has ended with its own report.
 func (r *runs) end(n *node) {
 	n.Open = false
 	r.queues.dequeue(n)
@@ -126,7 +126,7 @@ func (r *runs) end(n *node) {
 	}
 }
 
-// closeRun ends the live run from outside: it is fenced before the next one may be issued.
+// close ends the live run from outside: it is fenced before the next one may be issued.
 func (r *runs) close(n *node, reason string) {
 	if !n.Open {
 		return
@@ -159,7 +159,7 @@ func (r *runs) move(n *node, to events.Status, transition string) {
 	r.moveRun(n, to, transition, n.Run)
 }
 
-// moveRun is move for a transition of another run than the last one.
+// moveRun is move for a transition of a run other than the last one.
 func (r *runs) moveRun(n *node, to events.Status, transition string, run int) {
 	if n.Status == to {
 		return
@@ -187,7 +187,7 @@ func (r *runs) moveRun(n *node, to events.Status, transition string, run int) {
 	}
 }
 
-// refence updates whether a node counts among those that wait only for the end of a previous run.
+// refence updates whether a node counts as waiting only for the end of its previous run.
 func (r *runs) refence(n *node) {
 	fenced := n.step() && n.Status == events.Created && (n.Closing != 0 || !n.FenceAt.IsZero())
 	if fenced == n.fenced {
@@ -201,7 +201,7 @@ func (r *runs) refence(n *node) {
 	}
 }
 
-// look puts a node on the list of those to be examined before the step ends.
+// look marks a node to be examined before the step ends.
 func (r *runs) look(n *node) { r.queue = append(r.queue, n.at) }
 
 // delay makes a node wait before its next run.
@@ -340,7 +340,7 @@ func (r *runs) closed(e *events.Event, d *events.SubJobClosed) Effect {
 	return applied
 }
 
-// halt forgets all nodes that wait to be looked at, or for a place: the job is over.
+// halt forgets all nodes that are still to be examined or wait for a place, because the job is over.
 func (r *runs) halt() { r.queue, r.held = r.queue[:0], nil }
 
 // restore derives what is not saved.

@@ -103,8 +103,7 @@ func TestInputRoundsAreBoundedAndNeverReset(t *testing.T) {
 	}
 }
 
-// Of two complaints about the same input the second makes nothing run once more: what it has to teach is told the next run.
-//
+// Of two complaints about the same input, the second one starts no further run: the next run gets its lesson.
 // proves C-weakness-10-complaints
 func TestLateComplaintAboutReplacedInputsOnlyAddsItsLesson(t *testing.T) {
 	g := start(t, func(r *events.Rules) { r.Version, r.RetryDelay = lateLessonsSince, 0 })
@@ -490,7 +489,7 @@ func TestRunThatTakesTooLongIsClosedAndRetriedBehindItsFence(t *testing.T) {
 	g.tell(events.KindSubJobStarted, "a", 1, "", &events.SubJobStarted{})
 	delete(g.orders, "a/1")
 	g.pass(66 * time.Second)
-	g.wantOpen("beside/1") // The rest of the work goes on.
+	g.wantOpen("beside/1") // The rest of the work continues.
 	g.pass(time.Minute)
 	g.wantOpen("a/2", "beside/1")
 	if in := g.orders["a/2"].Inputs; len(in) != 1 || in[0].SubJob != "before" || in[0].Run != 1 {
@@ -644,7 +643,7 @@ func worded(t *testing.T, finalize string) *engine {
 	return g
 }
 
-// wantWriter checks who is asked for words in a run, and with how many results.
+// wantWriter checks which expert is asked in a run to write the result, and with how many inputs.
 func (g *engine) wantWriter(run int, pool, expert string, attempt, inputs int) {
 	g.t.Helper()
 	id := fmt.Sprintf("~final/%d", run)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMain gives generated histories a seed of their own, so that a run repeats; -rapid.seed=N tries others.
+// TestMain gives generated histories a fixed seed, so that a run can be repeated; -rapid.seed=N tries others.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if f := flag.Lookup("rapid.seed"); f != nil && f.Value.String() == f.DefValue {

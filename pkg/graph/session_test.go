@@ -16,7 +16,7 @@ func handed(id string, deps ...string) events.SubJob {
 	return s
 }
 
-// told lists what the log says of sessions.
+// told lists the log's events about sessions.
 func (g *engine) told() (list []string) {
 	for _, e := range g.log {
 		if d, ok := e.Data.(*events.SessionMoved); ok {

@@ -12,8 +12,8 @@ import (
 )
 
 // simulation is a bus, two schedulers and any number of workers around one job, driven by drawn choices. It keeps the promises of
-// the broker (one event per unique subject, an end only where the control subject still ends as expected, claims refused by
-// a closed journal) and none other: everything may come late, twice, by a stale scheduler, or not at all.
+// the broker (one event per unique subject, an end only if the control subject still ends as expected, claims refused by a closed
+// journal) and no others: everything may come late, twice, from a stale scheduler, or not at all.
 type simulation struct {
 	*dice
 	rules events.Rules
@@ -33,7 +33,7 @@ type simulation struct {
 	modes   map[string]events.WorkKind // what each run was for, before the last event
 }
 
-// scheduler is one process: a fold of a prefix of the log, and what it saved last.
+// scheduler is one process: a fold of a prefix of the log, and its last save.
 type scheduler struct {
 	job *Job
 	at  int
@@ -96,7 +96,7 @@ func (w *simulation) append(e events.Event) {
 	}
 }
 
-// once is append for a subject that takes one event.
+// once is append for a subject that accepts one event.
 func (w *simulation) once(e events.Event) bool {
 	subject := fmt.Sprintf("%s/%s/%d/%s", e.Kind, e.SubJob, e.Run, e.Key)
 	if w.subject[subject] {
@@ -153,7 +153,7 @@ func (w *simulation) checkMoves(e events.Event, before map[string]events.Status)
 	}
 }
 
-// requeued says where a node went that goes on after its own run ended, or starts again because of something else.
+// requeued says where a node went that continues after its own run has ended, or starts again for another reason.
 func (w *simulation) requeued(e events.Event, subjob string) events.Status {
 	n := w.truth.dag.find(subjob)
 	r, reported := e.Data.(*events.SubJobReported)
@@ -260,7 +260,7 @@ func (w *simulation) advance(s *scheduler, most int) {
 	}
 }
 
-// deliver has a scheduler carry out some of what it owes.
+// deliver makes a scheduler deliver some of its pending commands.
 func (w *simulation) deliver(s *scheduler, most int) {
 	for most > 0 {
 		commands := s.job.Pending()
@@ -315,7 +315,7 @@ func (w *simulation) do(s *scheduler, c *Command) bool {
 	return true
 }
 
-// publish puts a run's work on the queue, once, and checks what it hands over.
+// publish puts a run's work on the queue, once, and checks the results in it.
 func (w *simulation) publish(s *scheduler, c *Command) {
 	if w.work[c.CommandID] != nil {
 		return
@@ -324,7 +324,7 @@ func (w *simulation) publish(s *scheduler, c *Command) {
 	w.work[c.CommandID] = &piece{order: c.Order, closed: w.subject[closedSubject(c.SubJob, c.Run)]}
 	for _, in := range c.Order.Inputs {
 		d := s.job.dag.find(in.SubJob)
-		if d.Status != events.Finished && in.SubJob != c.SubJob { // What a stand-in wrote goes back to the planner.
+		if d.Status != events.Finished && in.SubJob != c.SubJob { // A stand-in's text goes back to the planner.
 			w.t.Fatalf("%s/%d starts while %s is %s\n%s", c.SubJob, c.Run, in.SubJob, d.Status, w.history())
 		}
 		if in.Skipped {
@@ -347,7 +347,7 @@ func closedSubject(subjob string, run int) string {
 	return fmt.Sprintf("%s/%s/%d/", events.KindSubJobClosed, subjob, run)
 }
 
-// close appends closed(run) to the journal, purges the work and states the fact.
+// close appends closed(run) to the journal, purges the work and publishes the fact.
 func (w *simulation) close(c *Command) {
 	id := CommandID{Kind: RunSubJob, SubJob: c.SubJob, Run: c.Run}
 	p := w.work[id]
@@ -361,7 +361,7 @@ func (w *simulation) close(c *Command) {
 	w.once(events.Event{Kind: events.KindSubJobClosed, SubJob: c.SubJob, Run: c.Run, Data: p.closedAt})
 }
 
-// claim has a worker take a piece of work, which is where two unfenced live runs of one SubJob would show.
+// claim makes a worker take a piece of work. Two unfenced live runs of one SubJob would show here.
 func (w *simulation) claim(id CommandID) bool {
 	p := w.work[id]
 	if p.closed || p.ended || p.order == nil || p.claimed {

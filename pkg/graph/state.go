@@ -39,7 +39,7 @@ type State struct {
 	Tails     []string        `json:"tails,omitempty"`
 	// Outcome is events.OutcomeGuidance for a job that ends without a plan and says what is missing; otherwise empty.
 	Outcome string `json:"outcome,omitempty"`
-	// Notices are what the planner says to the person before the SubJobs begin, at most MaxNotices.
+	// Notices are the planner's messages to the person before the SubJobs begin, at most MaxNotices.
 	Notices events.Faults `json:"notices,omitempty"`
 	// Counts is the number of SubJobs per status, Progress sums it up; View and saving update both.
 	Counts   map[events.Status]int `json:"counts"`
@@ -81,7 +81,7 @@ type State struct {
 	Inputs []*InputState `json:"inputs,omitempty"`
 	// Asked are the ids of closed requests: the broker closes an id once, so none can be used again.
 	Asked []string `json:"asked,omitempty"`
-	// SubJobs are all nodes that ever were, planning ("~plan") first, one line each.
+	// SubJobs are all nodes that ever existed, planning ("~plan") first, one line each.
 	SubJobs []*SubJobState `json:"subjobs"`
 }
 
@@ -188,7 +188,7 @@ type SubJobState struct {
 	CloseReason string `json:"close_reason,omitempty"`
 	// Request is the open request for input it waits for.
 	Request string `json:"request,omitempty"`
-	// Error says why it FAILED or was STOPPED. Late is a report that came after its run was over.
+	// Error says why it FAILED or was STOPPED. Late is a report that arrived after its run was over.
 	Error *events.Fault `json:"error,omitempty"`
 	Late  uint64        `json:"late,omitempty"`
 	// Versions are the replaced results, oldest first. ReplacedBy are the tails that replace a split node.

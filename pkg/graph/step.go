@@ -6,9 +6,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Step applies one fact. It is total: whatever the event, it answers with what became of it. An ignored one changes nothing
-// but what it has used up in the log: its sequence, its place on the control subject, the id of a request. Only a Poisoned
-// event leaves even that alone.
+// Step applies one fact. It is total: whatever the event, it returns what it did with it. An ignored event changes nothing but what
+// it has used up in the log: its sequence, its position on the control subject, the id of a request. Only a Poisoned event leaves
+// even that alone.
 func (j *Job) Step(e events.Event) Effect {
 	switch {
 	case e.Job != j.State.ID:

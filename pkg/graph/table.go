@@ -15,7 +15,7 @@ type Move struct {
 	Why string
 }
 
-// The events behind the moves, by what they do.
+// The events that cause the moves, by what they do.
 var (
 	// closers can end the job, or make a SubJob impossible, and so stop what is live.
 	closers = []events.Kind{
@@ -32,7 +32,7 @@ var (
 		events.KindRerunRequested, events.KindTimerFired, events.KindSubJobClosed)
 	// planners change the graph.
 	planners = []events.Kind{events.KindGraphCreated, events.KindPlanEdited}
-	// resetters take live work back because a predecessor changes; revivers bring back ended work.
+	// resetters reset live work because a predecessor changes; revivers resume ended work.
 	resetters = []events.Kind{events.KindSubJobReported, events.KindRerunRequested, events.KindGraphCreated, events.KindPlanEdited}
 	revivers  = []events.Kind{events.KindRecoverRequested, events.KindRetryRequested, events.KindRerunRequested, events.KindGraphCreated, events.KindPlanEdited}
 	// failures end a run without a result; a planner's rejection is final.
@@ -41,8 +41,8 @@ var (
 	asked    = []events.Kind{events.KindInputRequested}
 )
 
-// Moves is the table of legal moves of SubJobs: the diagram in the documentation is generated from it, and every
-// transition of every test is held against it.
+// Moves is the table of legal moves of SubJobs: the diagram in the documentation is generated from it, and every transition of
+// every test is checked against it.
 func Moves() []Move { return moves }
 
 var moves = []Move{

@@ -63,9 +63,8 @@ func TestAnInquiryBeforePlanningIsThePlannersAndNobodyElses(t *testing.T) {
 	g.wantOpen("~plan/1")
 }
 
-// What each fact of a planner leads to, however often it is told: one state, and one end where there is one. Progress and the
-// start of a run lead to nothing that anybody else hears of.
-//
+// However often a planner's fact is delivered, it leads to one state, and to one end if there is one. Progress and the start of a
+// run change nothing that others can see.
 // proves V-T17
 func TestEachFactOfPlanningLeadsToOneStateAndAtMostOneEnd(t *testing.T) {
 	a := events.Plan{SubJobs: []events.SubJob{sub("a")}}

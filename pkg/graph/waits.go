@@ -7,11 +7,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// waits are the requests for input of a job: questions to people, and times to wait for. It alone writes State.Inputs and
-// State.Asked.
+// waits are a job's requests for input: questions to people, and times to wait for. It alone writes State.Inputs and State.Asked.
 type waits struct {
 	job *State
-	// inputs finds open requests by id; closed ones are there with nil.
+	// inputs has the requests by id: the state of open ones, nil for closed ones.
 	inputs map[string]*InputState
 	// due lists the requests that may have a command pending.
 	due []*InputState
@@ -39,7 +38,7 @@ func (w *waits) open(in *InputState, n *node) {
 	w.attend(in)
 }
 
-// settle removes a request from the list of open ones.
+// settle removes a request from the open ones.
 func (w *waits) settle(in *InputState) {
 	last := len(w.job.Inputs) - 1
 	w.job.Inputs[in.at] = w.job.Inputs[last]
@@ -49,7 +48,7 @@ func (w *waits) settle(in *InputState) {
 	w.useUp(in.Request)
 }
 
-// useUp records that a request was closed, even an unknown one: it cannot be answered any more.
+// useUp records that a request was closed, even an unknown one, so that it can no longer be answered.
 func (w *waits) useUp(request string) {
 	w.inputs[request] = nil
 	w.job.Asked = append(w.job.Asked, request)
@@ -74,7 +73,7 @@ func (w *waits) withdraw(n *node) {
 	w.release(n)
 }
 
-// kind is what an open request asks for, "" for one that is not open.
+// kind returns what an open request asks for; "" if it is not open.
 func (w *waits) kind(request string) events.InputKind {
 	if in := w.inputs[request]; in != nil {
 		return in.Kind
@@ -139,7 +138,7 @@ func (w *waits) restore() {
 	}
 }
 
-// sent and armed mark what this process has delivered for a request.
+// sent marks that this process has delivered a request.
 func (w *waits) sent(request string) {
 	if in := w.inputs[request]; in != nil {
 		in.sent = true

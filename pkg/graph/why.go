@@ -15,7 +15,7 @@ type Blocker struct {
 	// Code names the reason: ended, planning, input, timer, dependency, retry, fence, closing, concurrency, work, running,
 	// finished, replanning, finalizing or legacy.
 	Code string `json:"code"`
-	// Message says it in words; Unblock says what would help.
+	// Message describes it; Unblock says what would help.
 	Message string `json:"message"`
 	Unblock string `json:"unblock,omitempty"`
 }
@@ -102,7 +102,7 @@ func (x explanation) blocker(n *node) Blocker {
 	return b
 }
 
-// AnswerCommand is the command by which a person closes a request of a job.
+// AnswerCommand is the command that closes a request of a job.
 func AnswerCommand(job, request string, kind events.InputKind) string {
 	if kind == events.InputApproval || kind == events.InputReview {
 		return "jobgraph approve|reject " + job + " " + request

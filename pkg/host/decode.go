@@ -93,7 +93,7 @@ func (d *document) walk(node *yaml.Node, t reflect.Type, field string) {
 	}
 	d.seen[visit{node, t}] = true
 	if form := formOf(node, t); form != t {
-		if node.ShortTag() == "!!null" { // It would not be decoded, and the list would be one shorter.
+		if node.ShortTag() == "!!null" { // It would not be decoded, and the list would be one element shorter.
 			d.fault(node, field, events.CodeMissing, "is empty, expected a text, or keys and values", "")
 			return
 		}

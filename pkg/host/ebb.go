@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// quietLook is the interval of checks whether the process has become quiet.
+	// quietLook is the time between two checks whether the process is quiet.
 	quietLook = 10 * time.Second
 	// quietBytes is the most that a quiet process allocates between two checks.
 	quietBytes = 8 << 20
-	// ebbBytes is how much the process must have allocated since it last released memory to make a collection worthwhile.
+	// ebbBytes is how much the process must allocate after releasing memory to make another release worthwhile.
 	ebbBytes = 64 << 20
-	// ebbAgain is how often a process that stays quiet releases memory again: the second collection frees caches of some
+	// ebbAgain is how often a process that stays quiet releases memory again: the second collection frees caches that last some
 	// seconds, and stacks shrink by half each time.
 	ebbAgain = 2
 )
 
-// GiveBack releases memory to the system whenever the process becomes quiet after activity, until ctx ends. Go's own
-// collector starts once the heap has grown by a fraction of the live heap, which takes long in a quiet process, so the
-// memory of a burst would stay allocated.
+// GiveBack releases memory to the system whenever the process becomes quiet after activity, until ctx ends. Go's own collector
+// starts once the heap has grown by a fraction of the live heap. In a quiet process that takes long, and the memory of a burst
+// would stay allocated.
 func GiveBack(ctx context.Context) {
 	tick := time.NewTicker(quietLook)
 	defer tick.Stop()

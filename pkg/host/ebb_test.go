@@ -11,13 +11,13 @@ func TestMemoryIsGivenBackThriceAfterEachBusyTime(t *testing.T) {
 		{4 << 20, false},   // Quiet, and was never busy.
 		{90 << 20, false},  // Busy.
 		{300 << 20, false}, // Still busy.
-		{301 << 20, true},  // Quiet behind it.
-		{302 << 20, true},  // What had been cached goes now.
+		{301 << 20, true},  // Quiet after the burst.
+		{302 << 20, true},  // Releases the caches.
 		{364 << 20, false}, // Busy again,
 		{365 << 20, true},  // and quiet,
 		{366 << 20, true},  // and
 		{367 << 20, true},  // quiet.
-		{368 << 20, false}, // Given back already.
+		{368 << 20, false}, // Released already.
 	} {
 		if got := tide.out(look.allocated); got != look.out {
 			t.Errorf("look %d at %d bytes: %v, want %v", i, look.allocated, got, look.out)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Configured reads the files of a TLS by a clock of the test.
+// Configured reads the files of a TLS by the test's clock.
 func Configured(t TLS, now func() time.Time) (current func() (*tls.Config, error), err error) {
 	c, err := openTLS(t)
 	if err != nil {

@@ -35,7 +35,7 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-// faults are those of an error, without the folder of the file.
+// faults returns the faults of an error, without the folder of the file.
 func faults(t *testing.T, err error) host.Faults {
 	t.Helper()
 	var all host.Faults
@@ -55,7 +55,7 @@ func faults(t *testing.T, err error) host.Faults {
 	return short
 }
 
-// lines are the faults as people see them.
+// lines returns the faults in the form for people.
 func lines(t *testing.T, err error) []string {
 	t.Helper()
 	var text []string

@@ -100,7 +100,7 @@ func (f Faults) Wire() events.Faults {
 	return wire
 }
 
-// faultsOf converts any error to faults; nil gives none.
+// faultsOf converts any error to faults; nil yields none.
 func faultsOf(err error) Faults {
 	if err == nil {
 		return nil

@@ -18,7 +18,7 @@ type Member struct {
 	Stop time.Duration
 }
 
-// defaultStop is the limit of members and cleanups without their own.
+// defaultStop is the limit of members and cleanups that set none.
 const defaultStop = 10 * time.Second
 
 // errGroupStop is the cause of the end of a member's context.

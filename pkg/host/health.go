@@ -15,7 +15,7 @@ import (
 // checkTimeout limits one health check.
 const checkTimeout = 2 * time.Second
 
-// Reason is why a process is not ready, or a note.
+// Reason says why a process is not ready; it is also the form of a note.
 type Reason struct {
 	// Name is the name of the check or note.
 	Name string `json:"name"`

@@ -124,7 +124,7 @@ func TestOtherMethodsAndPathsAreRefusedWithAHint(t *testing.T) {
 	}
 }
 
-// A client that follows a job must not take the start of a service for the end of the job.
+// A client that follows a job must not mistake the start of a service for the end of the job.
 func TestAPathIsNotCalledUnknownBeforeTheProcessIsReady(t *testing.T) {
 	health := host.NewHealth()
 	health.Block("gateway", "starting")

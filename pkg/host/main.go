@@ -38,7 +38,7 @@ func OS() System {
 
 // Program is a service that Main can run.
 type Program struct {
-	// Name is the service's: "scheduler".
+	// Name is the name of the service: "scheduler".
 	Name string
 	// About is a one-sentence description for --help.
 	About string

@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// outcome is what is left of a process.
+// outcome is what a process has left behind.
 type outcome struct {
 	code           int
 	stdout, stderr string

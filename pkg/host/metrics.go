@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Metrics is one registry. Two services in one process share it: declaring a family twice gives the same family.
+// Metrics is one registry. Two services in one process share it: declaring a family twice returns the same family.
 type Metrics struct {
 	registry *prometheus.Registry
 }
@@ -52,8 +52,8 @@ func (m *Metrics) Gauge(name, help string, labels ...string) *prometheus.GaugeVe
 	return declare(m, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels))
 }
 
-// Histogram declares a family of histograms: classic with these buckets (nil means the default ones), and native for
-// scrapers that ask for it.
+// Histogram declares a family of histograms: classic with these buckets (nil means the default ones), and native for scrapers that
+// support it.
 func (m *Metrics) Histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	checkFamily(name, labels)
 	if buckets == nil {

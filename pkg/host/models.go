@@ -35,7 +35,7 @@ func (m *ModelMetrics) Attempt(model, outcome string, tokens map[string]int, cos
 	m.took.WithLabelValues(model).Observe(took.Seconds())
 }
 
-// JSON counts JSON that was read out of a model's text: what it is for, and how far it is trusted.
+// JSON counts the JSON read from a model's text, by purpose and level of trust.
 func (m *ModelMetrics) JSON(use, trust string) { m.json.WithLabelValues(use, trust).Inc() }
 
 // Patience returns buckets for waits for models, in seconds: from immediate answers to minutes of reasoning.

@@ -35,7 +35,7 @@ type NATS struct {
 	InboxPrefix string
 	// Context is the name of a context of the nats command that fills missing values.
 	Context string
-	// Signers is the path of the list of keys whose signatures count; empty means that none is asked for.
+	// Signers is the path of the list of keys whose signatures count; empty means that no signatures are required.
 	Signers string
 }
 

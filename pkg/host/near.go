@@ -41,8 +41,8 @@ var elsewhere = map[string][]string{
 	"systemprompt": {"prompt"}, "llm": {"model"}, "environment": {"env"}, "apikey": {"api_key"}, "url": {"base_url", "endpoint"},
 }
 
-// Meant returns the field that a name most likely stands for: the equivalent of another tool's field, else the most similar
-// spelling; "" if there is none.
+// Meant returns the field that a name most likely refers to: the equivalent of another tool's field, else the one with the most
+// similar spelling; "" if there is none.
 func Meant(name string, known []string) string {
 	plain := strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
 	for _, field := range elsewhere[plain] {

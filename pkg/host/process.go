@@ -31,7 +31,7 @@ type Process struct {
 	Server *Server
 
 	log      *slog.Logger    // Without the attribute service.
-	intake   context.Context // Stored in a struct, since a process stands for these two contexts.
+	intake   context.Context // Stored in a struct because a process represents these two contexts.
 	cleanups *cleanups       // Shared with children.
 }
 
@@ -58,12 +58,12 @@ const starting = "starting"
 // Ready marks the service as started. The process is ready once it and every Child are.
 func (p *Process) Ready() { p.Health.Clear(p.Name) }
 
-// Intake ends when the process begins to drain: take nothing new, finish what was taken. The context of Run ends later,
-// when the time to finish is over.
+// Intake ends when the process begins to drain: take nothing new, finish what was taken. The context of Run ends later, when the
+// time to finish is up.
 func (p *Process) Intake() context.Context { return p.intake }
 
-// Cleanup registers a function to call after Run has returned, the last registered first. Its context ends after bound, 0
-// for ten seconds; if it takes longer, it is abandoned.
+// Cleanup registers a function to call after Run has returned, the last registered first. Its context ends after bound, 0 for ten
+// seconds; a function that takes longer is abandoned.
 func (p *Process) Cleanup(name string, bound time.Duration, undo func(context.Context) error) {
 	p.cleanups.add(p.Name+" "+name, bound, undo)
 }

@@ -19,10 +19,10 @@ import (
 // The user of the list removes values that are too common.
 type secrets struct{ values []string }
 
-// given are sections whose values are passed to programs and servers.
+// given are sections whose values go to programs and servers.
 var given = []string{"env", "headers", "metadata", "body", "extra"}
 
-// sensitive are words in names of secrets, harmless those in names of places and options.
+// sensitive are words in the names of secrets, harmless are words in the names of places and options.
 var (
 	sensitive = regexp.MustCompile(`(?i)(^|[^a-z])(key|pat|pin|pass|pwd|auth|dsn|jwt|cert|salt|seed|bearer|cookie|signature|sig)s?([^a-z]|$)|token|secret|password|passwd|passphrase|credential|authorization|api-?_?key|private|webhook`)
 	harmless  = regexp.MustCompile(`(?i)^(path|pwd|home|lang|lc_.*|tz|user|logname|shell|term|tmpdir|temp|tmp|hostname)$|(^|_)(dir|path|home|host|hostname|port|addr|address|url|uri|endpoint|region|zone|locale|lang|level|mode|version)$`)
@@ -70,9 +70,9 @@ func addressed(address string) (values []string) {
 	if password, has := u.User.Password(); has {
 		values = append(values, password)
 	} else if u.User != nil {
-		values = append(values, u.User.Username()) // A token stands alone.
+		values = append(values, u.User.Username()) // A token may stand in place of the user name.
 	}
-	for name, list := range u.Query() { // any order: they are a set.
+	for name, list := range u.Query() { // any order: the result is a set.
 		if sensitive.MatchString(name) {
 			values = append(values, list...)
 		}

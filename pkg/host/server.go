@@ -178,5 +178,5 @@ func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // The client is gone.
+	_ = json.NewEncoder(w).Encode(body) // The client is gone if this fails.
 }

@@ -13,8 +13,8 @@ type Settings struct {
 	NATS NATS
 	// Config is the path of the configuration file jobgraph.yaml; empty means none.
 	Config string
-	// ReadOnce is true if the configuration files are read at the start only: they were judged as they are. It is no setting,
-	// embedding programs set it.
+	// ReadOnce is true if the configuration files are read only at the start, because a person has judged them in this form. It is
+	// not a setting: embedding programs set it.
 	ReadOnce bool
 	// Prefix begins all subjects and, in upper case, the names of all streams and buckets, so that two stacks can share an
 	// account.
@@ -27,7 +27,7 @@ type Settings struct {
 	HTTPAddr string
 	// TLS are the certificates of that endpoint.
 	TLS TLS
-	// Concurrency is how many pieces of work run at once, of whatever kind; 0 leaves that to the service.
+	// Concurrency is how many pieces of work of any kind run at once; 0 leaves that to the service.
 	Concurrency int
 	// DrainTimeout is how long accepted work may continue after the first signal to end.
 	DrainTimeout time.Duration

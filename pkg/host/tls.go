@@ -15,8 +15,8 @@ import (
 type TLS struct {
 	// Cert and Key are paths of PEM files: the certificate with its chain, and its key. They are read again when they change.
 	Cert, Key string
-	// ClientCA is the path of a PEM file with the authorities of client certificates; empty asks clients for none. A client may still
-	// come without one.
+	// ClientCA is the path of a PEM file with the authorities that issue client certificates; if it is empty, clients are asked for
+	// none. A client may come without a certificate in any case.
 	ClientCA string
 }
 
@@ -45,10 +45,10 @@ type certificates struct {
 	mu     sync.Mutex // Guards the fields below.
 	config *tls.Config
 	seen   [3]os.FileInfo // The files as last read; nil for one that is not used.
-	next   time.Time      // No look at the files before this.
+	next   time.Time      // The files are not checked before this time.
 }
 
-// lookEvery is the time between two looks at the files.
+// lookEvery is the time between two checks of the files.
 const lookEvery = time.Second
 
 // openTLS reads the files. Errors: Faults.
@@ -102,14 +102,15 @@ func unusable(path string, err error) error {
 	return Faults{{Code: events.CodeInvalid, Field: "tls-cert", Message: fmt.Sprintf("%s cannot be used", path), Cause: err.Error(), Hint: "name PEM files: --tls-cert a certificate with its chain, --tls-key its key, --client-ca authorities"}}
 }
 
-// current is the configuration of a new connection. Files that have changed are read; if they cannot be used, those before them stay.
+// current is the configuration for a new connection. It reads files that have changed; if the new ones cannot be used, it keeps the
+// previous ones.
 func (c *certificates) current(*tls.ClientHelloInfo) (*tls.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now := c.now(); now.After(c.next) {
 		c.next = now.Add(lookEvery)
 		if c.changed() {
-			_ = c.read() // Half of the files may be there; the next look sees both.
+			_ = c.read() // Only some of the files may have been replaced so far; the next check sees all.
 		}
 	}
 	return c.config, nil

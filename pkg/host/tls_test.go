@@ -17,7 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
-// A server with a certificate serves TLS alone.
+// A server with a certificate serves nothing but TLS.
 func TestACertificateIsServed(t *testing.T) {
 	a := servicetest.NewAuthority(t)
 	cert, key := a.Issue("server", "ours")
@@ -43,7 +43,7 @@ func TestACertificateIsServed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = response.Body.Close() // Its status is enough.
+		_ = response.Body.Close() // Only its status matters.
 		if response.StatusCode != want {
 			t.Errorf("%s: %s", url, response.Status)
 		}
@@ -75,7 +75,7 @@ func TestACertificateIsReplaced(t *testing.T) {
 	}
 	is("first")
 	a.Issue("server", "the second one")
-	is("first") // It was looked at a moment ago.
+	is("first") // The files were checked a moment ago.
 	now = now.Add(2 * time.Second)
 	is("the second one")
 	if err := os.WriteFile(cert, []byte("none"), 0o600); err != nil {

@@ -81,7 +81,7 @@ type document struct {
 	places   map[string]*yaml.Node // Path of keys to value.
 	root     *yaml.Node            // nil until the text is parsed.
 	torn     bool                  // A section cannot be decoded that others may refer to.
-	referred []string              // What stands in ${…}, in order.
+	referred []string              // The references in ${…}, in order.
 	faults   Faults
 	secrets  secrets
 }

@@ -132,7 +132,7 @@ strict: [1]
 	}, all)
 }
 
-// A fraction is no whole number, though 1e3 is one.
+// A fraction is not an integer, though 1e3 is one.
 func TestAWholeNumberIsNotCut(t *testing.T) {
 	for text, want := range map[string]int{"1e3": 1000, "2.0": 2, "1_000": 1000} {
 		c, err := read(t, "version: 1\nmodels: {a: {tokens: "+text+"}}\n", nil)
@@ -173,7 +173,7 @@ func TestFaultsOfFormAndOfMeaningComeTogether(t *testing.T) {
 		t.Helper()
 		return lines(t, host.ReadYAML(write(t, "jobgraph.yaml", text), environment(nil), &judged{}))
 	}
-	same(t, []string{ // What refers to a section that cannot be read is not judged.
+	same(t, []string{ // References to an unreadable section are not checked.
 		"jobgraph.yaml:3:6: models.a: is a list, expected keys and values",
 	}, found("version: 1\nmodels:\n  a: [1]\n  b: {timeout: 5s, tags: [a]}\n"))
 	got := found("version: 2\nmodels:\n  a:\n    timeout: 5\n    temperature: 9\n  b:\n    url: ${GONE}\n    temperature: 8\n")

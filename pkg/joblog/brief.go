@@ -10,26 +10,26 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// JobBrief is what the briefs of one job have in common: the request, and the steps until the plan changes. The zero value is
-// ready; one owner.
+// JobBrief is what the briefs of one job share: the request, and the steps until the plan changes. The zero value is ready; it has
+// one owner.
 type JobBrief struct {
-	// request is the request as it stands in a work message; cut is true if something of it is left out there.
+	// request is the request as shortened for a work message; cut is true if something is left out.
 	request    brief.Request
 	asked, cut bool
-	// version is the version of the graph to which steps belong, in the order of the work and without statuses. long is true if
-	// they do not fit into a work message.
+	// version is the version of the graph that steps belong to; steps are in the order of the work, without statuses. long is true
+	// if they do not fit into a work message.
 	version int
 	title   string
 	steps   []brief.Step
 	long    bool
-	// edition counts the lists of steps that a blob has to hold, and listed is the length of the last one.
+	// edition counts the lists of steps that needed a blob, and listed is the length of the last one.
 	edition, listed int
 	// stored is the blob of an edition, nil for none.
 	stored        *events.Ref
 	storedEdition int
 }
 
-// Briefer makes briefs, one after another in the same space. The zero value is ready; one owner.
+// Briefer makes briefs one after another and reuses its memory. The zero value is ready; it has one owner.
 type Briefer struct {
 	// Whole leaves nothing out: for people, not for work messages.
 	Whole bool
@@ -44,8 +44,9 @@ type Briefer struct {
 // Goals gives the goal of a SubJob as planned.
 type Goals func(at graph.Spec) (string, error)
 
-// Make gives the brief of a run that is about to be issued. Its work has all other fields that a brief repeats. The brief is
-// valid until the next call. Errors: those of goals, which is called once for each step without a title and version of the graph.
+// Make returns the brief of a run that is about to be issued. All other fields that a brief repeats must be set in its work. The
+// brief is valid until the next call. Errors: those of goals, which is called once for each step without a title and for each
+// version of the graph.
 func (m *Briefer) Make(c *JobBrief, job *graph.Job, r *events.Request, w *events.Work, goals Goals) (*brief.Brief, error) {
 	if err := c.update(job, goals); err != nil {
 		return nil, err
@@ -84,7 +85,8 @@ func (m *Briefer) count(job *graph.Job) {
 	}
 }
 
-// stand fills in where a SubJob stands, if it is a step of the plan. It counts as in progress, since its work is issued.
+// stand fills in the place of a SubJob, if it is a step of the plan. The step counts as in progress, since its work is being
+// issued.
 func (m *Briefer) stand(c *JobBrief, job *graph.Job, subjob string) {
 	job.Stand(subjob, brief.MaxNeighbours, &m.standing)
 	s := &m.standing
@@ -104,7 +106,7 @@ func (m *Briefer) stand(c *JobBrief, job *graph.Job, subjob string) {
 	b.Place, b.MorePredecessors, b.MoreSuccessors = &m.place, s.MoreBefore, s.MoreAfter
 }
 
-// step is a step with its status.
+// step returns a step with its status.
 func (m *Briefer) step(c *JobBrief, i int, n *graph.SubJobState) brief.Step {
 	step := c.steps[i]
 	if step.Status = brief.StatusOf(n.Status); i == m.place.N-1 {
@@ -113,7 +115,7 @@ func (m *Briefer) step(c *JobBrief, i int, n *graph.SubJobState) brief.Step {
 	return step
 }
 
-// ask shortens the request, once.
+// ask shortens the request, once per job.
 func (c *JobBrief) ask(r *events.Request) {
 	if c.asked {
 		return
@@ -136,7 +138,7 @@ func (c *JobBrief) ask(r *events.Request) {
 	}
 }
 
-// request is a request, whole.
+// request returns a request in full.
 func request(r *events.Request) brief.Request {
 	whole := brief.Request{Goal: r.Goal, Context: r.Context, Inputs: slices.Sorted(maps.Keys(r.Inputs))}
 	for i := range r.Attachments {
@@ -145,7 +147,7 @@ func request(r *events.Request) brief.Request {
 	return whole
 }
 
-// recent are the newest lessons, shortened.
+// recent returns the newest lessons, shortened.
 func recent(lessons []string) []string {
 	var list []string
 	for _, lesson := range lessons[max(0, len(lessons)-brief.MaxLessons):] {
@@ -170,7 +172,7 @@ func (c *JobBrief) update(job *graph.Job, goals Goals) error {
 			title = goal
 		}
 		if title == n.ID {
-			title = "" // It says no more.
+			title = "" // The title only repeats it.
 		}
 		steps = append(steps, brief.Step{ID: n.ID, Title: brief.Line(title, brief.MaxTitle)})
 	}
@@ -182,8 +184,8 @@ func (c *JobBrief) update(job *graph.Job, goals Goals) error {
 	return nil
 }
 
-// split reports whether a list of steps differs from an earlier one only in that steps of it were split. Splits come one by one,
-// and if each of them had a list of its own, all lists together would grow with the square of the plan.
+// split reports whether a list of steps differs from an earlier one only because steps were split. Splits come one by one; with a
+// new list for each of them, all lists together would grow with the square of the plan.
 func split(before, now []brief.Step) bool {
 	known := make(map[string]string, len(before))
 	for i := range before {
@@ -204,9 +206,9 @@ func split(before, now []brief.Step) bool {
 	return len(known) == 0
 }
 
-// Refer gives the reference to what is left out of the last brief, nil if nothing is. put stores it, once for the request and
-// for each list of steps that has changed. It is a blob and not a reference into the log, because workers in any language can read it
-// without knowing plans, edits and splits; it costs about 1.5 µs for each step of the plan, once. Errors: those of put.
+// Refer returns the reference to what is left out of the last brief, nil if nothing is. put stores it, once for the request and for
+// each list of steps that has changed. It is a blob and not a reference into the log, so that workers in any language can read it
+// without knowing plans, edits and splits; it costs about 1.5 µs per step of the plan, once. Errors: those of put.
 func (c *JobBrief) Refer(r *events.Request, put func(data []byte) (events.Ref, error)) (*events.Ref, error) {
 	if !c.cut && !c.long {
 		return nil, nil

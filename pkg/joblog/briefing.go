@@ -8,9 +8,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// Brief returns what the last run of a SubJob knew about its job, whole, or what a first run would know now. It is made from
-// the log, as the scheduler made that of the work, with the state in which the run became due: work that had to wait in a queue has
-// the statuses of the moment at which it was issued. It is nil if there never was such a SubJob. Errors: those of Step.
+// Brief returns what the last run of a SubJob knew about its job, in full, or what a first run would know now. It is computed from
+// the log as the scheduler computes it, with the state in which the run became due. A brief of work that had to wait in a queue has
+// the statuses of the time when it was issued. It is nil if there never was such a SubJob. Errors: those of Step.
 func (l *Log) Brief(subjob string) (*brief.Brief, error) {
 	last := l.Job.SubJob(subjob)
 	if last == nil {
@@ -46,7 +46,7 @@ func (l *Log) Brief(subjob string) (*brief.Brief, error) {
 	})
 }
 
-// LessonOf is what an event that ended a run teaches the next one; empty if nothing.
+// LessonOf returns what an event that ended a run teaches the next run; empty if nothing.
 func LessonOf(e *events.Event) string {
 	switch {
 	case e.Kind == events.KindSubJobReported:
@@ -57,7 +57,7 @@ func LessonOf(e *events.Event) string {
 	return Lesson(e.Data)
 }
 
-// Lesson is LessonOf by the payload of the event; a fault stands for a payload that cannot be read.
+// Lesson is LessonOf for the payload of an event; a fault stands for a payload that cannot be read.
 func Lesson(data any) string {
 	switch d := data.(type) {
 	case *events.SubJobReported:
@@ -75,13 +75,13 @@ func Lesson(data any) string {
 	return ""
 }
 
-// The smallest budgets that are passed on: a job that has spent exactly its limit is not over yet, and zero means no limit.
+// The smallest budgets that are passed on: a job that has spent exactly its limit is not over yet, and zero would mean no limit.
 const (
 	leastTokens = 1
 	leastCost   = 1e-6
 )
 
-// Budget is what a job may still spend.
+// Budget returns what a job may still spend.
 func Budget(r *events.Rules, spent events.Spent) (left events.Spent) {
 	if r.Tokens > 0 {
 		left.Tokens = max(leastTokens, r.Tokens-spent.Tokens)

@@ -31,7 +31,7 @@ type Call struct {
 	// Asked is when it was first begun. TookMS is the time from its last begin to its recorded result, in milliseconds.
 	Asked  time.Time `json:"asked"`
 	TookMS int64     `json:"took_ms"`
-	// Recorded is what the journal has as its result, inline, or RecordedRef by reference; nil while there is none.
+	// Recorded is the result in the journal, inline, or RecordedRef by reference; nil while there is none.
 	Recorded    json.RawMessage `json:"-"`
 	RecordedRef *events.Ref     `json:"-"`
 	began       time.Time

@@ -15,10 +15,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// began is when the journals of these tests begin.
+// began is the time at which the journals of these tests begin.
 var began = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// journal gives records as a journal, one second apart.
+// journal turns records into a journal with one second between them.
 func journal(records ...events.JournalRecord) []run.Entry {
 	list := make([]run.Entry, len(records))
 	for i, r := range records {

@@ -121,7 +121,7 @@ func Compare(a, b *Account) *Comparison {
 	return d
 }
 
-// Same reports whether both jobs had the same plan and the same results by the same means. Times do not count.
+// Same reports whether both jobs had the same plan, and the same results by the same means. Times do not count.
 func (d *Comparison) Same() bool {
 	return d.Plan.Empty() && len(d.SubJobs) == 0 && d.A.Status == d.B.Status && same(d.A.Result, d.B.Result)
 }

@@ -10,8 +10,8 @@ import (
 
 // Exchange is one call of a model or an expert by a planning run, according to its journal.
 type Exchange struct {
-	// SubJob is what was planned: "~plan" for the job, "~final" for its summary or report, else the SubJob that was split.
-	// Run is the run that made the call. Key is the stage and a count within it: "draft/1".
+	// SubJob is what was planned: "~plan" for the job, "~final" for its summary or report, else the SubJob that was split. Run is
+	// the run that made the call. Key is the stage and a count within it: "draft/1".
 	SubJob string `json:"subjob"`
 	Run    int    `json:"run"`
 	Key    string `json:"key"`
@@ -21,11 +21,10 @@ type Exchange struct {
 	// Outcome is "answered", "found", the error class, or "open" while no answer is recorded.
 	Outcome string `json:"outcome"`
 	events.Spent
-	// Asked is when the call was recorded and TookMS the time until the answer was, in milliseconds, both by the log's
-	// clock.
+	// Asked is when the call was recorded, TookMS the time until the answer was recorded, in milliseconds, both by the log's clock.
 	Asked  time.Time `json:"asked"`
 	TookMS int64     `json:"took_ms"`
-	// Prompt is what a model was asked, if the job's request has Debug. Answer is what it wrote, as it was.
+	// Prompt is the prompt, if the job's request has Debug. Answer is the unchanged text of the model.
 	Prompt *events.Prompt `json:"prompt,omitempty"`
 	Answer string         `json:"answer,omitempty"`
 }
@@ -55,7 +54,7 @@ func Exchanges(subjob string, journal []run.Entry, get Payloads) ([]Exchange, er
 	return all, nil
 }
 
-// prompt returns what the intent of a call says that is asked; nil if it does not.
+// prompt returns the prompt in the intent of a call; nil if it has none.
 func prompt(e *run.Entry, get Payloads) (*events.Prompt, error) {
 	data, err := recorded(e, get)
 	if err != nil || len(data) == 0 {

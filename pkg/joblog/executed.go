@@ -48,7 +48,7 @@ func (l *Log) head() *events.Plan {
 	return p
 }
 
-// Research is a plan in the form of deer-go, with what came of its steps.
+// Research is a plan in the form of deer-go, with the results of its steps.
 type Research struct {
 	// Locale, HasEnoughContext, Thought and Title are those of the plan.
 	Locale           string `json:"locale"`
@@ -61,7 +61,7 @@ type Research struct {
 
 // ResearchStep is a step of Research.
 type ResearchStep struct {
-	// NeedWebSearch says whether the step looks something up outside.
+	// NeedWebSearch says whether the step looks something up on the web.
 	NeedWebSearch bool `json:"need_web_search"`
 	// Title, Description and StepType are those of the step.
 	Title       string `json:"title"`

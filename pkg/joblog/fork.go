@@ -26,8 +26,8 @@ type Fork struct {
 
 // Forked is the request for a job that starts from the state of another.
 type Forked struct {
-	// Request is for the new job. Its plan is the graph as it stood, with the results that are kept. Its labels forked_from and forked_at
-	// say where it comes from; a job that has all the labels that it may have does not get them.
+	// Request is for the new job. Its plan is the graph as it stood, with the results that are kept. Its labels forked_from and
+	// forked_at say where it comes from, unless the job already has as many labels as it may have.
 	Request events.Request
 	// From is the original job, At the sequence of the last event that counted.
 	From string
@@ -72,7 +72,7 @@ func (l *Log) Fork(fork Fork, get Payloads) (*Forked, error) {
 	return f.made, nil
 }
 
-// labelled is labels with where the fork comes from. A label for which the job has no room is left out, forked_at before forked_from.
+// labelled adds to labels where the fork comes from. If there is not enough room, it leaves out forked_at, then forked_from.
 func labelled(labels map[string]string, s *graph.State) map[string]string {
 	for _, l := range []struct{ key, value string }{{"forked_from", s.ID}, {"forked_at", fmt.Sprint(s.Seq)}} {
 		if _, known := labels[l.key]; known || len(labels) < events.MaxLabels {

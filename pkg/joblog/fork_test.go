@@ -17,7 +17,7 @@ import (
 // noPayloads are those of a job that has none.
 func noPayloads(ref events.Ref) ([]byte, error) { return nil, errors.New("no payload " + ref.Digest) }
 
-// forked makes a fork of a job, and gives its plan.
+// forked forks a job and returns the fork and its plan.
 func forked(t *testing.T, l *joblog.Log, f joblog.Fork) (*joblog.Forked, *events.Plan) {
 	t.Helper()
 	f.ID = "fork"
@@ -32,7 +32,7 @@ func forked(t *testing.T, l *joblog.Log, f joblog.Fork) (*joblog.Forked, *events
 	return made, p
 }
 
-// ran plays the fork of a job; it gives the SubJobs that were run in it.
+// ran plays the fork of a job and returns the SubJobs that were executed in it.
 func ran(t *testing.T, l *joblog.Log, f joblog.Fork, experts jobtest.Expert) (string, *jobtest.Result) {
 	t.Helper()
 	made, p := forked(t, l, f)
@@ -56,7 +56,7 @@ func goes(w events.Work) events.SubJobReported {
 	return r
 }
 
-// branching is a job whose x is split, with a condition within the split and one behind it.
+// branching is a job whose step x is split, with a condition inside the split and one after it.
 func branching(within, behind string, tails ...string) jobtest.Script {
 	split := &events.Plan{SubJobs: []events.SubJob{{ID: "p", Goal: "p", Expert: "e"}}}
 	for _, id := range tails {
@@ -99,7 +99,7 @@ func TestAForkDoesNothingAgainThatHadNoOutput(t *testing.T) {
 	experts := func(w events.Work) events.SubJobReported {
 		switch w.SubJob {
 		case "pay":
-			return events.SubJobReported{Outcome: events.Success} // A program that prints nothing.
+			return events.SubJobReported{Outcome: events.Success} // Like a program that prints nothing.
 		case "look":
 			return jobtest.Succeed(nil)
 		}
@@ -213,7 +213,7 @@ func TestAForkBeforeASubJobNeedsAGraph(t *testing.T) {
 	}
 }
 
-// A job may have a limited number of labels. A fork keeps those of its job, and says where it comes from as far as there is room.
+// A job may have a limited number of labels. A fork keeps those of its job, and adds where it comes from as far as there is room.
 func TestAForkOfAJobWithAllItsLabelsKeepsThem(t *testing.T) {
 	for _, test := range []struct {
 		labels   int
@@ -243,7 +243,7 @@ func TestAForkOfAJobWithAllItsLabelsKeepsThem(t *testing.T) {
 	}
 }
 
-// A fork of a fork says where it comes from itself, not where its job did.
+// A fork of a fork names the fork that it comes from, not the original job.
 func TestAForkOfAForkWithAllItsLabelsSaysWhereItComesFrom(t *testing.T) {
 	labels := map[string]string{"forked_from": "older", "forked_at": "1"}
 	for i := range events.MaxLabels - 2 {

@@ -36,7 +36,7 @@ func (l *Log) Limits(id string) []Limit {
 	return list
 }
 
-// asked is the limit of retries that the request itself has; nil for none.
+// asked returns the retry limit of the request itself; nil for none.
 func (l *Log) asked() *int {
 	if r := l.Request(); r != nil {
 		return r.Request.Limits.Retries

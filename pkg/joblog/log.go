@@ -13,9 +13,9 @@ import (
 // ErrPoisoned means that this program does not understand an event that must not be skipped.
 var ErrPoisoned = errors.New("an event cannot be understood")
 
-// Log is the events of a job with their fold.
+// Log holds the events of a job and their fold.
 type Log struct {
-	// Aside is why the job is in quarantine, nil if it is not; then the fold may end before the log does.
+	// Aside says why the job is in quarantine, nil if it is not; then the fold may end before the log does.
 	Aside error
 	// Events are the folded events, in order.
 	Events []events.Event

@@ -16,7 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
 )
 
-// from gives events as a log.
+// from returns events as a log.
 func from(list ...events.Event) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		for _, e := range list {
@@ -27,7 +27,7 @@ func from(list ...events.Event) iter.Seq2[events.Event, error] {
 	}
 }
 
-// played runs a script to its end and folds its log until behind the last report of a SubJob, "" for all of it.
+// played runs a script to its end and folds its log up to the last report of a SubJob, or all of it for "".
 func played(t *testing.T, s jobtest.Script, until string) *joblog.Log {
 	t.Helper()
 	r, err := s.Run()

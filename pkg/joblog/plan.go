@@ -101,7 +101,7 @@ type field struct {
 	value json.RawMessage
 }
 
-// fieldsOf returns the fields of a value as it would be encoded. An invalid raw value in it gives no fields.
+// fieldsOf returns the fields of a value as it would be encoded. If it contains an invalid raw value, there are none.
 func fieldsOf(value any) []field {
 	raw, err := json.Marshal(value)
 	if err != nil {

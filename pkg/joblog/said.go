@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
-// Handoff is the kind of the component that marks the begin and the end of a handed-off SubJob's session.
+// Handoff is the kind of the component that marks the beginning and the end of a handed-off SubJob's session.
 const Handoff = "subagent_conversation"
 
 // maxToldSteps is the number of SubJobs up to which the results of single steps are part of the conversation.
@@ -27,8 +27,8 @@ type Job struct {
 	Expert   func(subjob string) string // Expert names the expert of a SubJob; nil if unknown.
 }
 
-// Said returns what an event of a job's log, with its plan resolved, says to people, in order; nil for most events. The same
-// event always gives the same items. Texts are cut; a result that is stored as a blob has a reference and no text.
+// Said returns what an event of a job's log, with its plan resolved, tells people, in order; nil for most events. The same event
+// always gives the same items. Texts are cut; a result that is stored as a blob has a reference and no text.
 func Said(e *events.Event, job Job) []item.Item {
 	s := said{e: e, job: job}
 	switch d := e.Data.(type) {
@@ -46,7 +46,7 @@ func Said(e *events.Event, job Job) []item.Item {
 		s.reported(d)
 	case *events.SubJobProgressed:
 		if strings.HasPrefix(e.SubJob, "~") {
-			return nil // The planner's stages are no milestones of the work.
+			return nil // Stages of planning are not milestones of the work.
 		}
 		s.add(item.Item{Type: item.Progress, ID: "progress/" + s.seq(), Text: d.Message, Data: data(d), Done: true})
 	case *events.SessionMoved:
@@ -77,7 +77,7 @@ func (s *said) add(i item.Item) {
 		i.SubJob, i.Run = s.e.SubJob, s.e.Run
 	}
 	if i.SubJob == events.PlanID || i.SubJob == events.FinalID {
-		i.SubJob = "" // They are the job's own.
+		i.SubJob = "" // These items belong to the job itself.
 	}
 	if i.Expert == "" && i.SubJob != "" && s.job.Expert != nil {
 		i.Expert = s.job.Expert(i.SubJob)
@@ -107,7 +107,7 @@ type step struct {
 	Thinking string `json:"thinking,omitempty"`
 }
 
-// planned tells what the planner thought, what it says to the person, what it changed, and its steps.
+// planned adds the planner's thoughts, its message to the person, what it changed, and the steps.
 func (s *said) planned(p *events.Plan, warnings events.Faults) {
 	if p == nil {
 		return
@@ -151,7 +151,7 @@ func (s *said) planned(p *events.Plan, warnings events.Faults) {
 		s.add(item.Item{Type: item.Thinking, ID: "thoughts/" + s.seq(), Text: strings.TrimSpace(thoughts.String()), Done: true})
 	}
 	if len(p.SubJobs) == 1 && s.job.Goal != "" && strings.HasPrefix(p.SubJobs[0].Goal, s.job.Goal) && p.Title == "" {
-		return // One step that is the request itself tells nothing.
+		return // A single step that is the request itself tells nothing new.
 	}
 	s.add(item.Item{
 		Type: item.Plan, ID: "plan/" + s.seq(), Text: strings.TrimSpace(text.String()), Data: data(map[string]any{"title": p.Title, "steps": steps}), Done: true,
@@ -163,7 +163,7 @@ const maxGoal = 300
 
 func (s *said) asked(d *events.InputRequested) {
 	if d.Kind == events.InputTimer {
-		return // No person is asked.
+		return // The request waits for a time, not for a person.
 	}
 	prompt, _, _ := strings.Cut(d.Prompt, "\n"+item.Before+"\n")
 	s.add(item.Item{Type: item.Question, ID: "question/" + d.Request, Request: d.Request, Text: prompt, Data: data(map[string]any{
@@ -186,7 +186,7 @@ func (s *said) closed(d *events.InputClosed) {
 	})
 }
 
-// reported tells what a run called, the result of a step of a job with several, and what went wrong with any.
+// reported adds the calls of a run, the result of a step if the job has several, and any error.
 func (s *said) reported(d *events.SubJobReported) {
 	if strings.HasPrefix(s.e.SubJob, "~") {
 		return
@@ -233,8 +233,8 @@ func (s *said) ended(d *events.JobEnded) {
 	s.add(i)
 }
 
-// AnswerText is a JSON value as people read it: a string as it is, the choice of a review or an approval in words, and any
-// other value as JSON.
+// AnswerText formats a JSON answer for people: a string as it is, the choice of a review or an approval in words, and any other
+// value as JSON.
 func AnswerText(value json.RawMessage) string {
 	var text string
 	if len(value) == 0 || json.Unmarshal(value, &text) == nil {

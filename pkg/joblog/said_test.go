@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// told are the types and texts of items.
+// told returns the types and texts of items.
 func told(items []item.Item) (list []string) {
 	for i := range items {
 		list = append(list, strings.TrimSuffix(string(items[i].Type)+": "+items[i].Text, ": "))

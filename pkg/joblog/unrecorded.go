@@ -10,8 +10,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// SaidIn returns what an event says to people and, if it is about a SubJob that was handed off, what it says in that SubJob's own
-// session. The state contains the event already.
+// SaidIn returns what an event tells people and, if it is about a SubJob that was handed off, what it adds to that SubJob's own
+// session. The state already contains the event.
 func SaidIn(state *graph.Job, e *events.Event) (items []item.Item, child string, own []item.Item) {
 	subjob := e.SubJob
 	if moved, ok := e.Data.(*events.SessionMoved); ok {
@@ -64,9 +64,9 @@ func Latest(list []item.Entry) []item.Entry {
 	return kept
 }
 
-// CatchUp adds what the logs of jobs say to the end of their session's conversation, as far as it is not recorded yet: a
-// scheduler records what was said when it saves a job. earlier is true if the conversation has items before the given ones. Jobs
-// are the latest that have not ended; log gives the events of one, with plans resolved.
+// CatchUp appends to a session's conversation what the logs of its jobs say and what is not recorded yet: a scheduler records items
+// only when it saves a job. earlier is true if the conversation has items before the given ones. Jobs are the latest that have not
+// ended; log returns the events of one, with plans resolved.
 func CatchUp(recorded []item.Entry, earlier bool, jobs []string, log func(job string) iter.Seq2[events.Event, error]) ([]item.Entry, error) {
 	all := slices.Clip(recorded)
 	for _, job := range jobs[max(0, len(jobs)-maxCatchUp):] {
@@ -112,7 +112,7 @@ func unrecorded(recorded []item.Entry, job string, log iter.Seq2[events.Event, e
 		}
 		if state == nil {
 			if state, err = graph.New(e); err != nil {
-				return nil, nil // It is left to the scheduler.
+				return nil, nil // The scheduler will record it.
 			}
 		} else if state.Step(e).Verdict != graph.Applied {
 			continue
@@ -120,7 +120,7 @@ func unrecorded(recorded []item.Entry, job string, log iter.Seq2[events.Event, e
 		items, _, _ := SaidIn(state, &e)
 		for i := range items {
 			if have[identityOf(&items[i])] {
-				list = nil // What was said before it is recorded, too.
+				list = nil // Items before a recorded one are recorded as well.
 				continue
 			}
 			list = append(list, item.Entry{Item: items[i]})

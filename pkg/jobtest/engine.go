@@ -10,14 +10,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// source is the CloudEvents source of all events here.
+// source is the CloudEvents source of all events of this package.
 const source = "jobgraph/jobtest"
 
 // happening is an event that will be appended to the log at a given time.
 type happening struct {
 	at    time.Time
 	order int
-	// run is the run that it ends, "" for other events; closing the run removes it.
+	// run is the run that it ends, "" for other events; closing the run removes the happening.
 	run   string
 	event events.Event
 }
@@ -108,7 +108,7 @@ func (g *engine) deliver() {
 	}
 }
 
-// do executes one command, as the scheduler's loop and the services behind it would.
+// do executes one command, like the scheduler's loop and the services behind it.
 func (g *engine) do(c graph.Command) {
 	switch c.Kind {
 	case graph.RunSubJob:

@@ -95,7 +95,7 @@ func (c *calendar) create() error {
 	return nil
 }
 
-// play executes pending commands, then lets the next fact happen, until nothing is left or the time is over.
+// play executes pending commands, then lets the next fact happen, until nothing is left or the time is up.
 func (c *calendar) play() error {
 	for {
 		if err := c.act(); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
 )
 
-// A report counts every morning, going on from the one of the day before; three days pass at once, with a change of the clocks.
+// A report counts every morning, continuing from the previous day's; three days pass at once, including a change of the clocks.
 func ExampleSchedule() {
 	r, err := jobtest.Schedule{
 		ID:    "report",
@@ -50,7 +50,7 @@ func ExampleSchedule() {
 	// done 3
 }
 
-// long is a schedule of every two minutes whose first job takes five.
+// long is a schedule with a run every two minutes, whose first job takes five.
 func long(overlap schedule.Overlap) jobtest.Schedule {
 	return jobtest.Schedule{
 		Spec: schedule.Spec{When: events.Schedule{IntervalMinutes: 2}, Overlap: overlap, MaxRuns: 3, Request: events.Request{Goal: "g"}},

@@ -20,7 +20,7 @@ type Document struct {
 
 // Hit is a passage that was found.
 type Hit struct {
-	// Base, Name and Digest say which document it is from.
+	// Base, Name and Digest identify its document.
 	Base   bases.Base `json:"base"`
 	Name   string     `json:"name"`
 	Digest string     `json:"digest,omitempty"`
@@ -47,10 +47,10 @@ func (h *Hit) ID() string {
 	return fmt.Sprintf("k%08x", sum.Sum32())
 }
 
-// Index finds passages. Text implements it by words; a store of vectors can implement it, too.
+// Index finds passages. Text implements it by words; a vector store can implement it as well.
 type Index interface {
 	// Add takes a document. It is called for all documents before the first search.
 	Add(ctx context.Context, d *Document) error
-	// Search returns at most most passages, best first. No hit is no error.
+	// Search returns the best passages, at most most, best first. Finding none is not an error.
 	Search(ctx context.Context, query string, most int) ([]Hit, error)
 }

@@ -107,7 +107,7 @@ func TestWordsAreFoldedAndScriptsWithoutSpacesArePaired(t *testing.T) {
 
 // shop is a Store in memory.
 type shop struct {
-	documents map[bases.Base]map[string]string // By name; the name is the digest, too.
+	documents map[bases.Base]map[string]string // By name, which also serves as the digest.
 	reads     int
 	fail      error
 }

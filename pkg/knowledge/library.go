@@ -27,7 +27,7 @@ const (
 type Store interface {
 	// List lists the documents of a base, sorted by name.
 	List(ctx context.Context, b bases.Base) ([]events.Ref, error)
-	// Get reads one.
+	// Get reads one document.
 	Get(ctx context.Context, b bases.Base, digest string) ([]byte, error)
 }
 
@@ -35,11 +35,11 @@ type Store interface {
 type Found struct {
 	// Hits are the passages, best first.
 	Hits []Hit `json:"hits,omitempty"`
-	// Unread names the documents that were not searched: no text, or beyond MaxIndexed.
+	// Unread names the documents that were not searched: those that are not text, or beyond MaxIndexed.
 	Unread []string `json:"unread,omitempty"`
 }
 
-// Library searches the bases of a store. It builds the index of a base when that is first searched, and again when the list of its
+// Library searches the bases of a store. It builds the index of a base on its first search, and again when the list of its
 // documents has changed.
 type Library struct {
 	store Store
@@ -63,7 +63,7 @@ type shelf struct {
 // NewLibrary makes a library over a store.
 func NewLibrary(s Store) *Library { return &Library{store: s, shelves: map[bases.Base]*shelf{}} }
 
-// Search returns at most most passages of the bases together, best first. Errors: those of the store, and the context's.
+// Search returns the best passages of all bases together, at most most, best first. Errors: those of the store, and the context's.
 func (l *Library) Search(ctx context.Context, bases []bases.Base, query string, most int) (Found, error) {
 	var found Found
 	for _, b := range bases {
@@ -84,7 +84,7 @@ func (l *Library) Search(ctx context.Context, bases []bases.Base, query string, 
 	return found, nil
 }
 
-// distinct removes passages that another base has, too.
+// distinct removes passages that another base has as well.
 func distinct(hits []Hit) []Hit {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(hits, func(h Hit) bool {
@@ -94,7 +94,7 @@ func distinct(hits []Hit) []Hit {
 	})
 }
 
-// open returns the index of the present version of a base. Of several callers one builds it.
+// open returns the index of the present version of a base. If several callers need it, one of them builds it.
 func (l *Library) open(ctx context.Context, b bases.Base) (*shelf, error) {
 	for {
 		list, err := l.store.List(ctx, b)
@@ -115,7 +115,7 @@ func (l *Library) open(ctx context.Context, b bases.Base) (*shelf, error) {
 		}
 		if !errors.Is(s.err, context.Canceled) && !errors.Is(s.err, context.DeadlineExceeded) {
 			return nil, s.err
-		} // The one that built it was cancelled: build it here.
+		} // The builder was cancelled: build the index here.
 	}
 }
 
@@ -150,7 +150,7 @@ func (l *Library) build(ctx context.Context, b bases.Base, s *shelf, list []even
 	}
 }
 
-// shrink removes the indexes that were not used for longest until the rest fits; keep stays.
+// shrink removes the least recently used indexes until the rest fits; keep stays.
 func (l *Library) shrink(keep bases.Base) {
 	for l.size > maxCached {
 		var oldest *bases.Base
@@ -174,7 +174,7 @@ func (l *Library) remove(b bases.Base) {
 	delete(l.shelves, b)
 }
 
-// built reports whether an index is complete, and counted.
+// built reports whether an index is complete and counts towards size.
 func (s *shelf) built() bool {
 	select {
 	case <-s.ready:
@@ -184,7 +184,7 @@ func (s *shelf) built() bool {
 	}
 }
 
-// fill reads and indexes the documents of a base. One that was removed meanwhile is left out.
+// fill reads and indexes the documents of a base. It skips one that was removed meanwhile.
 func (s *shelf) fill(ctx context.Context, from Store, b bases.Base, list []events.Ref) error {
 	for _, ref := range list {
 		if int64(s.index.Size())+ref.Size > MaxIndexed {

@@ -18,12 +18,13 @@ const (
 type Passage struct {
 	// Heading are the headings above it, outermost first, joined by " › ".
 	Heading string
-	// Start and End are its place in the text of the document, in bytes.
+	// Start and End delimit it in the text of the document, in bytes.
 	Start, End int
 }
 
-// Passages divides a text at headings (lines that begin with # as in Markdown) and paragraphs. Longer paragraphs are divided at lines,
-// sentences or words. It takes time linear in the size of the text. Passages are in order and contain all of it but white space.
+// Passages divides a text at headings (lines that begin with # as in Markdown) and paragraphs. Longer paragraphs are divided at
+// lines, sentences or words. Its time is linear in the size of the text. Passages are in order and contain all of the text except
+// white space.
 func Passages(text string) []Passage {
 	d := divider{text: text}
 	fence := false
@@ -69,7 +70,7 @@ type divider struct {
 	passages []Passage
 	// headings are those that apply now, by level from 1.
 	headings [6]string
-	// start and end are the passage in hand; there is none if they are equal.
+	// start and end delimit the current passage; if they are equal, there is none.
 	start, end int
 }
 
@@ -78,7 +79,7 @@ func (d *divider) under(level int, heading string) {
 	clear(d.headings[level:])
 }
 
-// take adds a line to the passage in hand. A line that is too long is a passage of its own, or several.
+// take adds a line to the current passage. A line that is too long becomes one or more passages.
 func (d *divider) take(start, end int) {
 	if d.start == d.end {
 		d.start = start
@@ -96,14 +97,14 @@ func (d *divider) take(start, end int) {
 	}
 }
 
-// pause is the end of a paragraph.
+// pause ends a paragraph.
 func (d *divider) pause() {
 	if d.end-d.start >= MinPassage {
 		d.cut()
 	}
 }
 
-// cut ends the passage in hand.
+// cut ends the current passage.
 func (d *divider) cut() {
 	raw := d.text[d.start:d.end]
 	start := d.start + len(raw) - len(strings.TrimLeft(raw, " \t\r\n"))
@@ -123,7 +124,7 @@ func (d *divider) heading() string {
 	return strings.Join(parts, " › ")
 }
 
-// place is where a text that is longer than a passage is divided: behind a sentence, else a word, else a character.
+// place returns where to divide a text that is longer than a passage: after a sentence, else a word, else a character.
 func place(text string) int {
 	head := text[:MaxPassage]
 	for _, end := range []string{". ", "。", "! ", "? ", "！", "？", "; ", " "} {

@@ -13,10 +13,10 @@ const (
 	length     = 0.75
 	// headingCount is how often a word of a heading counts.
 	headingCount = 2
-	// leastPassages is how many passages a word's rarity is measured against at least, so that scores of a small base are
-	// comparable with those of a large one.
+	// leastPassages is the least number of passages against which the rarity of a word is measured, so that scores of a small base
+	// are comparable with those of a large one.
 	leastPassages = 1000
-	// maxQuery is how many different words of a query are looked for, those that fewest passages have.
+	// maxQuery limits the different words of a query that are searched for; the rarest are kept.
 	maxQuery = 64
 )
 
@@ -44,7 +44,7 @@ type posting struct {
 	count   uint16
 }
 
-// Size is how many bytes of text the index holds. The index itself takes about as much again.
+// Size is how many bytes of text the index holds. The index itself takes about the same memory in addition.
 func (t *Text) Size() int { return t.size }
 
 // Add implements Index.
@@ -122,7 +122,7 @@ func (t *Text) hit(passage uint32, score float64) Hit {
 	return Hit{Base: d.Base, Name: d.Ref.Name, Digest: d.Ref.Digest, Heading: p.Heading, Text: d.Text[p.Start:p.End], Score: math.Round(score*1000) / 1000}
 }
 
-// terms are the words of a query that the index has and that say something, each once, the rarest first.
+// terms returns the words of a query that are indexed and meaningful, each once, the rarest first.
 func (t *Text) terms(query string) []uint32 {
 	var ids []uint32
 	seen := map[uint32]bool{}

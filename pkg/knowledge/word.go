@@ -14,15 +14,15 @@ const maxWord = 48
 // characters, and a single character that has no neighbour. The slice is valid until yield returns.
 func Words(text string, yield func(word []byte)) {
 	var word [maxWord + utf8.UTFMax]byte
-	n := 0 // Bytes of the word in hand.
+	n := 0 // Bytes of the current word.
 	flush := func() {
 		if n > 0 {
 			yield(singular(word[:n]))
 		}
 		n = 0
 	}
-	var before rune // The character before in a script without spaces; 0 for none.
-	paired := false // Whether it was part of a pair.
+	var before rune // The previous character of a script without spaces; 0 for none.
+	paired := false // Whether that one was part of a pair.
 	single := func() {
 		if before != 0 && !paired {
 			yield(utf8.AppendRune(word[:0], before))
@@ -87,7 +87,7 @@ func singular(word []byte) []byte {
 	return word[:n-1]
 }
 
-// common are words that say nothing about what a text is about. They are not looked for.
+// common are words that say nothing about the subject of a text; searches ignore them.
 var common = func() map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(`a an and are as at be by can do does for from has have how i in is it its me my of on or our please

@@ -29,7 +29,7 @@ func plan() *llm.Schema {
 	return &llm.Schema{Name: "plan", Schema: json.RawMessage(`{"type":"object","properties":{"goal":{"type":"string"}},"required":["goal"]}`)}
 }
 
-// rungOf is how a question asks for structured output.
+// rungOf returns the way in which a question requests structured output.
 func rungOf(q llmtest.Question) llm.Rung {
 	_, tool := q.Tools["plan"]
 	switch {

@@ -33,7 +33,8 @@ func (m ModelConfig) dialect() Dialect {
 // version matches the part of an address that names a version of an API.
 var version = regexp.MustCompile(`^v\d\w*$`)
 
-// address returns the address of the API. The addresses of Anthropic and Google are usually given without the version, which belongs to it.
+// address returns the address of the API. It adds the version to addresses of Anthropic and Google, which are usually given without
+// it.
 func (m ModelConfig) address() string {
 	given, standard, versioned := strings.TrimRight(m.BaseURL, "/"), openAI, ""
 	switch m.dialect() {

@@ -23,8 +23,8 @@ type answer struct {
 	ended string
 	// reason is what the provider says about that end.
 	reason string
-	// over is set at the orderly end of a stream, done when the provider has said [DONE], summed when usage came by itself and nothing
-	// has been said since.
+	// over is set at the orderly end of a stream, done when the provider has said [DONE], summed when usage arrived separately and
+	// no text has followed.
 	over, done, summed bool
 	id                 string
 	model              string
@@ -123,8 +123,8 @@ func (a *answer) finish(r Request, rung Rung) (Response, *Error) {
 	return *answered, nil
 }
 
-// ending returns the error of an answer that the provider ended badly. What the model wrote wrongly is the model's to correct, so the error has a
-// partial answer even if nothing of it can be read.
+// ending returns the error of an answer that the provider ended badly. If what the model wrote is wrong, the model can correct it,
+// so the error then has a partial answer even if nothing of it can be read.
 func (a *answer) ending(class Class) *Error {
 	why := "the answer ended with " + a.ended
 	if a.reason != "" {
@@ -137,8 +137,8 @@ func (a *answer) ending(class Class) *Error {
 	return fail
 }
 
-// settled reports whether a stream that gave no reason has ended all the same. Some providers only say [DONE], only give the usage, or say
-// nothing behind a tool call whose arguments are whole. A stream that stops anywhere else was cut.
+// settled reports whether a stream that gave no reason has nevertheless ended. Some providers only say [DONE], only report the
+// usage, or say nothing after a tool call with complete arguments. A stream that stops anywhere else was cut off.
 func (a *answer) settled() bool {
 	told := a.done || a.summed
 	calls, whole := a.calls.complete(told)

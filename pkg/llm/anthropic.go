@@ -21,7 +21,7 @@ const (
 
 type object = map[string]any
 
-// authorize sends the key as Anthropic wants it. Others that speak its API may want a bearer token instead.
+// authorize sends the key in Anthropic's header. Other providers of the same API may want a bearer token instead.
 func (anthropic) authorize(cfg ModelConfig, header http.Header) {
 	header.Set("Anthropic-Version", anthropicVersion)
 	if cfg.Key == "" {
@@ -68,8 +68,8 @@ func (anthropic) request(t *turn) (path string, body map[string]any) {
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// anthropicThought sets how much the model thinks and reports whether it does. Newer models decide within an effort, older ones get a number of
-// tokens. A model that must call a tool cannot think, and an older one cannot go on after a call that carries no thought.
+// anthropicThought sets how much the model thinks and reports whether it does. Newer models take an effort, older ones a number of
+// tokens. A model that must call a tool cannot think, and an older one cannot continue after a call without a thought.
 func anthropicThought(body, settings object, sides []side) bool {
 	effort, _ := settings["reasoning_effort"].(string)
 	budget, _ := settings["thinking_budget"].(int)
@@ -104,7 +104,7 @@ func anthropicThought(body, settings object, sides []side) bool {
 // leastBudget is the smallest budget for thinking that the API accepts, in tokens.
 const leastBudget = 1024
 
-// thoughtless reports whether the model is in the middle of its calls and its last turn carries no thought.
+// thoughtless reports whether the model is in the middle of its calls and its last turn has no thought.
 func thoughtless(sides []side) bool {
 	if len(sides) < 2 || !slices.ContainsFunc(sides[len(sides)-1].parts, func(p sidePart) bool { return p.result != nil }) {
 		return false
@@ -152,7 +152,7 @@ func anthropicBlockOf(p sidePart) any {
 	return object{"type": "text", "text": p.text}
 }
 
-// anthropicTools lists the tools. A history with calls needs their tools even if none is offered any more.
+// anthropicTools lists the tools. If the history has calls, the API requires their tools even when none is offered any more.
 func anthropicTools(t *turn, sides []side) (tools []object) {
 	for _, tool := range t.tools() {
 		made := object{"name": tool.Name, "input_schema": tool.parameters()}
@@ -207,7 +207,7 @@ func (anthropic) calls(items []json.RawMessage) (ids []string) {
 	return ids
 }
 
-// sealed reports whether a block has to go back as it is: everything but texts and calls of tools.
+// sealed reports whether a block must be returned unchanged: everything except texts and tool calls.
 func (anthropic) sealed(item json.RawMessage) bool {
 	var block anthropicBlock
 	return json.Unmarshal(item, &block) == nil && block.Type != blockText && block.Type != blockCall

@@ -13,8 +13,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm"
 )
 
-// BenchmarkAnswer measures what a call costs on this side, the provider taking no time: a plan of some 4 kB, whole and in a
-// thousand chunks.
+// BenchmarkAnswer measures the cost of a call on this side, with a provider that takes no time: a plan of about 4 kB, whole and in
+// a thousand chunks.
 func BenchmarkAnswer(b *testing.B) {
 	text := strings.Repeat("abcd", 1000)
 	chunks := make([]string, 0, 1002)

@@ -92,8 +92,8 @@ func (s saying) detailed(raw json.RawMessage) saying {
 	return s
 }
 
-// deeper adds what a gateway hands through from the provider behind it, what a model wrote that its provider could not read, and Azure's
-// inner code.
+// deeper adds what a gateway passes on from the provider behind it, what a model wrote that its provider could not read, and
+// Azure's inner code.
 func (s saying) deeper(object map[string]json.RawMessage) saying {
 	var metadata struct {
 		Raw json.RawMessage `json:"raw"`
@@ -134,7 +134,7 @@ var phrases = []struct {
 	any   []string
 }{
 	{LengthCut, []string{"max completion tokens reached", "max_tokens or model output limit was reached", "maximum output tokens reached"}},
-	{Malformed, []string{"tool_use_failed", "json_validate_failed"}}, // What the model wrote could not be read as the call or JSON that was asked for.
+	{Malformed, []string{"tool_use_failed", "json_validate_failed"}}, // The provider could not read what the model wrote as the requested call or JSON.
 	{ContextTooLong, []string{
 		"context_length", "context length", "context window", "context size", "context_window", "prompt is too long",
 		"input is too long", "too many tokens", "input tokens exceed", "reduce the length", "string_above_max_length",
@@ -168,7 +168,7 @@ func classify(status int, s saying) Class {
 	class, known := byStatus[status]
 	switch {
 	case status == http.StatusTooManyRequests && s.after > 0 && !s.daily:
-		return RateLimited // Whatever it says about quotas: they fill up again.
+		return RateLimited // Even if it mentions quotas: they fill up again.
 	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, status == http.StatusRequestTimeout:
 		return class
 	case status >= 500:

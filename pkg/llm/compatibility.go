@@ -77,7 +77,7 @@ func (x *exchange) complete(req *http.Request) error {
 	return nil
 }
 
-// withContent gives each message without text and calls an empty content, which most providers require.
+// withContent adds an empty content to each message without text and calls, since most providers require one.
 func withContent(raw json.RawMessage) (json.RawMessage, error) {
 	var messages []map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &messages); err != nil {

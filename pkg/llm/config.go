@@ -26,8 +26,8 @@ type ModelConfig struct {
 	BaseURL string `yaml:"base_url"`
 	// Key is sent as bearer token, or in the header that the API wants; providers on the same machine need none.
 	Key Secret `yaml:"key"`
-	// API is what the provider speaks: "chat" or "responses" of OpenAI, "anthropic" (Messages), "gemini" (generateContent), or "auto" (also if
-	// empty): what base_url tells of Anthropic and Google, else chat, until the provider requires Responses.
+	// API is the provider's dialect: "chat" or "responses" of OpenAI, "anthropic" (Messages), "gemini" (generateContent), or "auto"
+	// (also if empty): what base_url tells about Anthropic and Google, else chat, until the provider requires Responses.
 	API string `yaml:"api"`
 	// Structured is the first way to request structured output, json_schema if empty.
 	Structured Rung `yaml:"structured"`
@@ -39,7 +39,7 @@ type ModelConfig struct {
 	Effort string `yaml:"effort"`
 	// OpenThink is true if the provider's template opens <think> itself, so that answers begin inside it.
 	OpenThink bool `yaml:"open_think"`
-	// Stream is false for a provider whose streams cannot be relied on: every answer is asked for in one piece. True when nil.
+	// Stream is false for a provider whose streams are unreliable: then every answer is requested in one piece. nil means true.
 	Stream *bool `yaml:"stream"`
 	// SendMetadata sends Request.Metadata.
 	SendMetadata bool `yaml:"send_metadata"`
@@ -75,7 +75,7 @@ type RateLimits struct {
 	TokensPerMinute int `yaml:"tokens_per_minute"`
 }
 
-// Price is the price of a million tokens, in US dollars.
+// Price is the price per million tokens, in US dollars.
 type Price struct {
 	// Prompt is the price of input tokens.
 	Prompt float64 `yaml:"prompt"`
@@ -130,7 +130,7 @@ func Classes() []Class { return slices.Sorted(maps.Keys(classes)) }
 // Rungs lists the ways to request structured output, the strongest first.
 func Rungs() []Rung { return slices.Clone(ladder) }
 
-// APIs lists what a model's api may be.
+// APIs lists the possible values of a model's api.
 func APIs() []string {
 	return []string{"auto", string(DialectChat), string(DialectResponses), string(DialectAnthropic), string(DialectGemini)}
 }

@@ -119,7 +119,7 @@ func (m ModelConfig) sameModel(other ModelConfig) bool {
 // Models lists the configured names in order.
 func (e *Engine) Models() []string { return slices.Sorted(maps.Keys(*e.models.Load())) }
 
-// Standing is a configured model and the room that its limits leave at this moment; what is not limited is nil.
+// Standing is a configured model with what its limits leave at this moment; fields without a limit are nil.
 type Standing struct {
 	// Name is the configured name, Config the configuration with its defaults.
 	Name   string

@@ -25,7 +25,7 @@ const key = "sk-test-0123456789abcdef"
 // apis are the dialects.
 var apis = []string{"chat", "responses", "anthropic", "gemini"}
 
-// meter keeps what it is told.
+// meter records what it receives.
 type meter struct {
 	mu   sync.Mutex
 	seen []llm.Observation

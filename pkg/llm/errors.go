@@ -34,8 +34,8 @@ const (
 	Cancelled      Class = "cancelled"        // The caller cancelled.
 )
 
-// classes lists every class with the events.Code that reports it. A refusal has the code of what is not tried again: the same answer would be
-// paid again.
+// classes lists every class with the events.Code that reports it. A refusal has a code that is not retried: the same answer would
+// be paid for again.
 var classes = map[Class]events.Code{
 	RateLimited: events.CodeUnavailable, Overloaded: events.CodeUnavailable, Unavailable: events.CodeUnavailable,
 	TimedOut: events.CodeTimeout, StreamCut: events.CodeUnavailable, ContextTooLong: events.CodeTooComplicated,
@@ -129,8 +129,8 @@ func (e *Error) Passing() bool {
 	return false
 }
 
-// Garbled reports whether the provider has answered and what the model wrote is at fault: it is empty, or cannot be read as the call or the
-// JSON that was asked for. Another answer may help, if the model is told.
+// Garbled reports whether the provider has answered and the model's text is at fault: it is empty, or cannot be read as the
+// requested call or JSON. Another answer may help, if the model is told why.
 func (e *Error) Garbled() bool {
 	return e.Class == Empty || e.Class == Malformed && (e.wrong || e.Partial != nil || e.Status == http.StatusBadRequest)
 }

@@ -30,7 +30,7 @@ func Example() {
 	// Output: {"title":"Spring"} json_object 2 <nil>
 }
 
-// A failure has a class, says when to come back, and maps to what events tell.
+// A failure has a class, says when to try again, and maps to the code in events.
 func ExampleFault() {
 	busy := llmtest.Answer{Status: 429, Error: "slow down", Header: map[string]string{"Retry-After": "3600"}}
 	models, err := llm.New(llm.Config{"default": {}}, llm.Settings{Doer: llmtest.New(llmtest.Say(busy))})

@@ -11,8 +11,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm"
 )
 
-// FuzzAnyAnswer feeds any bytes as the answer of a provider, in any form. Whatever they are, there is an answer that ended
-// for a reason and holds something, or one classed error; the same bytes give the same; keys never show.
+// FuzzAnyAnswer feeds any bytes as the answer of a provider, in any form. The result is either an answer that is not empty and
+// ended for a reason, or one classed error; the same bytes give the same result; keys never show.
 func FuzzAnyAnswer(f *testing.F) {
 	for _, body := range []string{
 		sse(choice(`{"content":"<think>a</think>b"}`), end("stop"), "[DONE]"),
@@ -71,8 +71,8 @@ func fuzzed(t *testing.T, form byte, body string) (llm.Response, error) {
 	return engine(t, raw("", body), config, nil).Do(t.Context(), r, nil)
 }
 
-// FuzzCutAnywhere cuts a good stream into chunks and events of any size: the pieces make the same answer. Cut off before its
-// reason it is none.
+// FuzzCutAnywhere cuts a good stream into chunks and events of any size: the pieces make the same answer. If it is cut off before
+// its reason, there is no answer.
 func FuzzCutAnywhere(f *testing.F) {
 	f.Add("<think>because</think>Hello, 世界", `{"q":"}{\\\"世界"}`, uint8(3))
 	f.Add("a", "{}", uint8(1))

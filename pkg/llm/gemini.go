@@ -14,13 +14,13 @@ type gemini struct{}
 
 const (
 	geminiBase = "https://generativelanguage.googleapis.com/v1beta"
-	// geminiStops is how many texts may end an answer; the rest is applied here.
+	// geminiStops is how many texts Gemini accepts as the end of an answer; the others are applied here.
 	geminiStops = 5
 	// geminiUnsigned stands in for the signature of a call that the model has not made itself, as Google documents it.
 	geminiUnsigned = "skip_thought_signature_validator"
 )
 
-// authorize sends the key as Google wants it.
+// authorize sends the key in Google's header.
 func (gemini) authorize(cfg ModelConfig, header http.Header) {
 	if cfg.Key != "" {
 		header.Set("X-Goog-Api-Key", string(cfg.Key))
@@ -106,7 +106,7 @@ func geminiSigns(model string) bool {
 	return !strings.Contains(model, "gemini-1") && !strings.Contains(model, "gemini-2")
 }
 
-// geminiContents converts sides to contents. Results stand alone in theirs.
+// geminiContents converts sides to contents. Results are contents of their own.
 func geminiContents(sides []side, signs bool) (contents []object) {
 	add := func(role string, parts []any) {
 		if len(parts) > 0 {
@@ -126,7 +126,7 @@ func geminiContents(sides []side, signs bool) (contents []object) {
 				results = append(results, geminiResult(p.result))
 			case p.call != nil:
 				part := object{"functionCall": object{"name": p.call.Name, "args": objectOf(p.call.Args)}}
-				if unsigned { // The first of several is enough.
+				if unsigned { // Only the first of several needs it.
 					part["thoughtSignature"], unsigned = geminiUnsigned, false
 				}
 				others = append(others, part)
@@ -140,7 +140,7 @@ func geminiContents(sides []side, signs bool) (contents []object) {
 	return contents
 }
 
-// geminiResult returns the result of a call. It goes as text: objects lose the precision of large numbers on the way.
+// geminiResult returns the result of a call as text, since objects lose the precision of large numbers on the way.
 func geminiResult(r *sideResult) object {
 	key := "output"
 	if r.missing {
@@ -182,7 +182,7 @@ func (gemini) calls(items []json.RawMessage) (ids []string) {
 	return ids
 }
 
-// sealed reports whether a part has to go back as it is: one with a signature.
+// sealed reports whether a part must be returned unchanged: one with a signature.
 func (gemini) sealed(item json.RawMessage) bool {
 	var part geminiPart
 	return json.Unmarshal(item, &part) == nil && part.Signature != ""

@@ -58,7 +58,7 @@ func (c closing) Close() error {
 	return c.ReadCloser.Close()
 }
 
-// crowd calls an engine n times at once, says when each request began, in seconds, and how many were under way at most.
+// crowd calls an engine n times at once, and returns when each request began, in seconds, and how many were open at most.
 func crowd(t *testing.T, n int, limits llm.RateLimits, answer llmtest.Answer) (began []float64, most int) {
 	t.Helper()
 	start := time.Now()

@@ -33,7 +33,7 @@ func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) 
 // MarshalYAML hides the key.
 func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 
-// keyForm matches keys of known providers, whole or partly masked, and what follows the word Bearer.
+// keyForm matches keys of known providers, completely or partly masked, and what follows the word Bearer.
 var keyForm = regexp.MustCompile(`\b(?:sk|pk|rk|key|gsk|xai|hf|pplx)[-_][A-Za-z0-9*_\-.]{8,}|\bAIza[A-Za-z0-9_\-]{20,}|(?i:bearer)\s+[^\s"',;]+`)
 
 // Mask removes secrets, and everything that looks like a key, from a text for people.

@@ -127,7 +127,7 @@ func (m *merger) complete(bare bool) (calls int, whole bool) {
 	return len(m.calls), true
 }
 
-// finish returns the calls, each with a name, arguments and an id of its own. answer makes generated ids reproducible.
+// finish returns the calls, each with a name, arguments and a unique id. answer makes generated ids reproducible.
 func (m *merger) finish(answer string) ([]Call, *Error) {
 	var calls []Call
 	taken := map[string]bool{}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Role says who speaks in a message.
+// Role is the speaker of a message.
 type Role string
 
 // The roles.
@@ -18,7 +18,7 @@ const (
 
 // Part is a piece of a message: a text, or an image by its address.
 type Part struct {
-	// Text is the text, when it is one.
+	// Text is the text, if the part is one.
 	Text string `json:"text,omitempty"`
 	// ImageURL is the address of an image, which may be a data: URL.
 	ImageURL string `json:"image_url,omitempty"`
@@ -38,7 +38,7 @@ type Call struct {
 
 // Message is one turn of a conversation.
 type Message struct {
-	// Role says who speaks.
+	// Role is the speaker.
 	Role Role `json:"role"`
 	// Parts are the contents, in order.
 	Parts []Part `json:"parts,omitempty"`

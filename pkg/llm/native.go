@@ -15,7 +15,7 @@ import (
 type protocol interface {
 	// request returns the address below base_url and the body of a request.
 	request(t *turn) (path string, body map[string]any)
-	// authorize sets the headers with the key.
+	// authorize sets the headers that carry the key.
 	authorize(cfg ModelConfig, header http.Header)
 	// decoder returns the reader of one answer.
 	decoder(x *exchange, a *answer) decoder
@@ -23,13 +23,13 @@ type protocol interface {
 
 // itemForm is the form of the items of a turn in such a dialect.
 type itemForm interface {
-	// calls returns the provider's ids of the calls in the items of a turn, in order, "" for a call without one. sealed reports whether an item
-	// has to go back to the provider unchanged.
+	// calls returns the provider's ids of the calls in the items of a turn, in order, "" for a call without one. sealed reports
+	// whether an item must be returned to the provider unchanged.
 	calls(items []json.RawMessage) (ids []string)
 	sealed(item json.RawMessage) bool
 }
 
-// decoder reads an answer into an answer under construction. Its errors are those of the exchange.
+// decoder reads an answer into an answer under construction. It returns the errors of the exchange.
 type decoder interface {
 	// whole reads an answer in one piece.
 	whole(body []byte) error
@@ -39,7 +39,7 @@ type decoder interface {
 	end()
 }
 
-// protocols are the dialects without an SDK.
+// protocols are the dialects that need no SDK.
 var (
 	protocols = map[Dialect]protocol{DialectAnthropic: anthropic{}, DialectGemini: gemini{}}
 	itemForms = map[Dialect]itemForm{DialectAnthropic: anthropic{}, DialectGemini: gemini{}}
@@ -48,8 +48,8 @@ var (
 // mostPauses limits how often an answer that the provider interrupts is continued.
 const mostPauses = 16
 
-// native sends a request in a dialect without an SDK. An answer that the provider interrupts for long work of its own is continued: what has
-// arrived goes back, and the rest is read into the same answer.
+// native sends a request in a dialect without an SDK. If the provider interrupts an answer for long work of its own, native
+// continues it: it sends back what has arrived and reads the rest into the same answer.
 func (t *turn) native(ctx context.Context, x *exchange, doer Doer, p protocol, a *answer) error {
 	for range mostPauses {
 		if err := t.post(ctx, x, doer, p, a); err != nil {
@@ -95,7 +95,7 @@ func (t *turn) post(ctx context.Context, x *exchange, doer Doer, p protocol, a *
 	return x.read(resp.Body, p.decoder(x, a), a)
 }
 
-// read reads an answer, event by event or in one piece. A provider may answer a streaming request in one piece.
+// read reads an answer, event by event or in one piece: a provider may answer a streaming request in one piece.
 func (x *exchange) read(from io.Reader, d decoder, a *answer) error {
 	reader := bufio.NewReader(from)
 	if !x.stream || !isStream(begin(reader)) {
@@ -130,7 +130,7 @@ func (x *exchange) read(from io.Reader, d decoder, a *answer) error {
 	}
 }
 
-// begin returns the first byte of a body that is not white space. An error occurs again at the next read.
+// begin returns the first byte of a body that is not white space. A read error will occur again at the next read.
 func begin(reader *bufio.Reader) []byte {
 	start, err := reader.Peek(1)
 	for err == nil && strings.Contains("\r\n ", string(start)) {
@@ -141,7 +141,7 @@ func begin(reader *bufio.Reader) []byte {
 	return start
 }
 
-// overlay sets the fields of an object. Objects inside of it are merged, everything else is replaced.
+// overlay sets fields of an object. Objects inside it are merged; everything else is replaced.
 func overlay(object, fields map[string]any) {
 	for name, field := range fields {
 		inner, merges := field.(map[string]any)
@@ -153,7 +153,7 @@ func overlay(object, fields map[string]any) {
 	}
 }
 
-// objectOf returns the arguments of a call as an object. What a model wrote instead of one stays readable in it.
+// objectOf returns the arguments of a call as an object. If a model wrote something else, the object contains its text.
 func objectOf(args string) json.RawMessage {
 	args = strings.TrimSpace(args)
 	switch {

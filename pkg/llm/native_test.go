@@ -27,7 +27,7 @@ func spoken(t *testing.T, api string, stream bool, body string) (llm.Response, e
 	return engine(t, byByte{raw("", body)}, config, nil).Do(t.Context(), r, nil)
 }
 
-// byByte gives an answer byte by byte, so that letters and lines are split.
+// byByte delivers an answer byte by byte, so that characters and lines are split.
 type byByte struct{ llm.Doer }
 
 func (d byByte) Do(r *http.Request) (*http.Response, error) {
@@ -48,7 +48,7 @@ func named(events ...string) string {
 		var event struct {
 			Type string `json:"type"`
 		}
-		_ = json.Unmarshal([]byte(data), &event) // What cannot be read has no name.
+		_ = json.Unmarshal([]byte(data), &event) // An unreadable event has no name.
 		fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", event.Type, data)
 	}
 	return b.String()
@@ -68,7 +68,7 @@ func ended(reason string) string {
 }
 
 func args(piece string) string {
-	data, _ := json.Marshal(piece) // A text can be written.
+	data, _ := json.Marshal(piece) // A text can always be encoded.
 	return `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":` + string(data) + `}}`
 }
 
@@ -125,7 +125,7 @@ func TestMessagesStreamsThatProvidersReallySend(t *testing.T) {
 	}
 }
 
-// told fails the test unless an answer says what is wanted. Calls are id, name and arguments.
+// told fails the test unless an answer is as wanted. Calls are written as id, name and arguments.
 func told(t *testing.T, got llm.Response, err error, text, reasoning string, calls []string) {
 	t.Helper()
 	var made []string
@@ -140,7 +140,7 @@ func told(t *testing.T, got llm.Response, err error, text, reasoning string, cal
 	}
 }
 
-// chunkOf is a chunk of Gemini with parts and, if it is not empty, the reason of the end.
+// chunkOf is a chunk of Gemini with parts and, unless it is empty, a finish reason.
 func chunkOf(parts, reason string) string {
 	if reason != "" {
 		reason = `,"finishReason":"` + reason + `"`

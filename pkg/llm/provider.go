@@ -7,21 +7,22 @@ import (
 	"strings"
 )
 
-// Provider is a provider of models that an account at it makes usable: its key is found in a variable of the environment.
+// Provider is a provider of models that a key in an environment variable makes usable.
 type Provider struct {
 	// Name is for people.
 	Name string
-	// Variables are those that hold its key, by convention; the first that is set counts.
+	// Variables are the conventional variables for its key; the first that is set counts.
 	Variables []string
 	// BaseURL is the documented address of its API.
 	BaseURL string
-	// API is what it speaks there.
+	// API is the dialect of that address.
 	API Dialect
-	// Model is used if only the key is given: one of middling price that calls tools.
+	// Model is used if only the key is given: a medium-priced model that calls tools.
 	Model string
-	// Names are the beginnings of names of models that are its own. A name with a slash belongs to providers of other makers' models.
+	// Names are prefixes of the names of its own models. A name with a slash belongs to providers that serve models of several
+	// makers.
 	Names []string
-	// Others is true for a provider of other makers' models, whose names have a slash.
+	// Others is true for a provider that serves models of several makers, whose names contain a slash.
 	Others bool
 }
 
@@ -43,7 +44,7 @@ func Providers() []Provider {
 	}
 }
 
-// openAIKey is the variable whose key is also for the address in OPENAI_BASE_URL.
+// openAIKey is the variable whose key is also used for the address in OPENAI_BASE_URL.
 const openAIKey = "OPENAI_API_KEY"
 
 // KeyVariables lists the variables of all providers' keys, in the order of Providers.
@@ -54,7 +55,7 @@ func KeyVariables() (names []string) {
 	return names
 }
 
-// KeyUsage says what a variable of a key is for.
+// KeyUsage describes the variable of a key.
 func KeyUsage(variable string) string {
 	for _, p := range Providers() {
 		if slices.Contains(p.Variables, variable) {
@@ -64,12 +65,12 @@ func KeyUsage(variable string) string {
 	return ""
 }
 
-// Variables are what the environment says of one model, and of accounts at providers.
+// Variables are the environment's settings for one model, and its keys of providers.
 type Variables struct {
 	// Key, BaseURL and Model are OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL. Model may be a configured name.
 	Key            Secret
 	BaseURL, Model string
-	// Keys are the keys of the other providers, by their variables. A key is for the address of its provider alone.
+	// Keys are the keys of the other providers, by variable. A key is sent only to the address of its provider.
 	Keys map[string]Secret
 }
 
@@ -92,13 +93,13 @@ type Account struct {
 	Provider
 	// Variable holds the key.
 	Variable string
-	// Also are the variables of other keys that are set, in the order of the providers.
+	// Also lists the variables of other keys that are set, in the order of the providers.
 	Also []string
 	key  Secret
 }
 
-// Account returns the provider for the model of the variables; ok is false if an address is given, or no key. By the name of the model
-// it is the one whose own it is, else one of those that have models of all makers; without a name, the first with a key.
+// Account returns the provider for the model of the variables; ok is false if an address is given, or no key. With a model name it
+// is the provider whose own model that is, else one that serves models of several makers; without a name, the first one with a key.
 func (v Variables) Account() (a Account, ok bool) {
 	if v.BaseURL != "" {
 		return a, false
@@ -119,7 +120,8 @@ func (v Variables) Account() (a Account, ok bool) {
 	return a, best > 0
 }
 
-// fits says how well a model's name fits a provider: 3 for its own, 2 for a name with a slash at one of other makers' models, else 1.
+// fits says how well a model's name fits a provider: 3 for its own, 2 for a name with a slash at a provider of several makers'
+// models, else 1.
 func (p Provider) fits(model string) int {
 	slash := strings.Contains(model, "/")
 	switch {

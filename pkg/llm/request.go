@@ -56,15 +56,15 @@ type Request struct {
 	Stop []string `json:"stop,omitempty"`
 	// Seed asks for repeatable sampling, if the provider supports it.
 	Seed *int `json:"seed,omitempty"`
-	// Effort is the reasoning effort: "none", "low", "medium", "high", as far as the provider supports them.
+	// Effort is the reasoning effort: "none", "low", "medium", "high", as far as the provider supports it.
 	Effort string `json:"effort,omitempty"`
 	// Stream asks for the answer in pieces, which go to the sink. The Response is the same.
 	Stream bool `json:"stream,omitempty"`
 	// IdempotencyKey is sent to the provider with every attempt.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
-	// MaxWait limits every wait for the model below its own max_wait, and the wait for a slot. A caller that can come back
-	// later sets it and gets an Error with RetryAfter instead of a longer wait, also if the provider has told another call
-	// to wait. 0 leaves it to the configuration.
+	// MaxWait limits every wait for the model below its own max_wait, and the wait for a slot. A caller that can try again later
+	// sets it and gets an Error with RetryAfter instead of a longer wait, even if the provider has asked another call to wait. 0
+	// leaves it to the configuration.
 	MaxWait time.Duration `json:"-"`
 	// Metadata labels the call; it is sent only to models configured with SendMetadata.
 	Metadata map[string]string `json:"metadata,omitempty"`

@@ -42,7 +42,7 @@ const (
 
 // Usage counts tokens as the provider bills them.
 type Usage struct {
-	// Prompt counts all input tokens, Cached those of them read from a cache, Written those written to one at a price of their own.
+	// Prompt counts all input tokens, Cached those read from a cache, Written those written to one at a separate price.
 	Prompt  int `json:"prompt"`
 	Cached  int `json:"cached,omitempty"`
 	Written int `json:"written,omitempty"`

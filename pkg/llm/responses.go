@@ -44,8 +44,8 @@ func (t *turn) responses(ctx context.Context, x *exchange, sdk *openai.Client, a
 	}
 }
 
-// responsesRequest builds what the SDK can express; the rest is in turn.fields. The provider stores nothing, so reasoning
-// comes back encrypted and goes back with the turn.
+// responsesRequest builds what the SDK can express; the rest is in turn.fields. The provider stores nothing, so reasoning arrives
+// encrypted and is sent back with the turn.
 func (t *turn) responsesRequest() openai.CreateResponseRequest {
 	request := openai.CreateResponseRequest{Model: t.cfg.Model, Store: new(bool)}
 	input := []any{}

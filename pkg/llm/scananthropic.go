@@ -4,8 +4,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 )
 
-// scanDelta parses the usual event of a stream, a piece of text without escapes, without reflection. false means that encoding/json has to parse
-// it from the beginning.
+// scanDelta parses the usual event of a stream, a piece of text without escapes, without reflection. If it returns false,
+// encoding/json has to parse the event from the beginning.
 func scanDelta(data []byte, e *anthropicEvent) bool {
 	s := chunkScanner{Scanner: plainjson.NewScanner(data)}
 	deltas := 0

@@ -13,8 +13,8 @@ type chunkScanner struct {
 	raw json.RawMessage
 }
 
-// scanChunk parses a chunk that contains texts, and no usage, call or error. false means that encoding/json has to parse
-// it.
+// scanChunk parses a chunk that contains texts, and no usage, call or error. If it returns false, encoding/json has to parse the
+// chunk.
 func scanChunk(data []byte) (body chatBody, ok bool) {
 	s := chunkScanner{Scanner: plainjson.NewScanner(data)}
 	ok = s.Object(func(key []byte) bool {

@@ -7,8 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzChunksAreReadAlikeEitherWay holds the scanner of chunks against encoding/json: what it reads is the same, and it leaves what it
-// does not know.
+// FuzzChunksAreReadAlikeEitherWay compares the scanner of chunks with encoding/json: both read the same, or the scanner declines.
 func FuzzChunksAreReadAlikeEitherWay(f *testing.F) {
 	for _, text := range []string{
 		`{"id":"1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"a"},"logprobs":null,"finish_reason":null}]}`,
@@ -37,7 +36,7 @@ func FuzzChunksAreReadAlikeEitherWay(f *testing.F) {
 	})
 }
 
-// Nearly all that models say comes in a few forms; these are read without reflection.
+// Nearly all chunks of models come in a few forms, and these are read without reflection.
 func TestUsualChunksAreScanned(t *testing.T) {
 	for _, text := range []string{
 		`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"gpt-4o","service_tier":"default","system_fingerprint":"fp","choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}],"usage":null}`,

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// side is everything that one side says before the other answers. Providers with two alternating roles want conversations in this form.
+// side is everything that one side says before the other answers. Providers with two alternating roles expect conversations in this
+// form.
 type side struct {
 	// model is true if the model speaks.
 	model bool
@@ -26,7 +27,7 @@ type sidePart struct {
 
 // sideResult is the result of a call.
 type sideResult struct {
-	// id is the id of the call on the wire, own true if the provider made it.
+	// id is the id of the call on the wire; own is true if the provider made it.
 	id   string
 	own  bool
 	name string
@@ -35,7 +36,7 @@ type sideResult struct {
 	missing bool
 }
 
-// Texts for what a history lacks but a provider demands.
+// Texts for what a provider demands and a history lacks.
 const (
 	noResult   = "The call has no result."
 	noBegin    = "Begin."
@@ -43,8 +44,8 @@ const (
 	lateResult = "The result of an earlier call of a tool:\n"
 )
 
-// conversation brings messages into the form of two alternating sides. The user begins and ends it, no text is empty, and each call of the model
-// is followed by its result: by a note if there is none. A result without its call becomes text.
+// conversation converts messages to two alternating sides. The user begins and ends it, no text is empty, and each call of the
+// model is followed by its result, or by a note if there is none. A result without a call becomes text.
 type conversation struct {
 	turn   *turn
 	system []string
@@ -53,7 +54,7 @@ type conversation struct {
 	calls []openCall
 	// used are the ids of calls on the wire, which must differ.
 	used map[string]bool
-	// later is what the user says behind the results.
+	// later is what the user says after the results.
 	later []sidePart
 }
 
@@ -101,7 +102,7 @@ func (c *conversation) add(m Message) {
 	}
 }
 
-// assistant adds a turn of the model: in its own form if this model has said it, else as text and calls.
+// assistant adds a turn of the model: in its native form if this model has written it, else as text and calls.
 func (c *conversation) assistant(m Message) {
 	items := c.turn.cfg.returned(c.turn.shape.dialect, m.Carry)
 	own := itemForms[c.turn.shape.dialect].calls(items)
@@ -122,7 +123,7 @@ func (c *conversation) assistant(m Message) {
 	c.say(true, parts...)
 }
 
-// result answers an open call, else it becomes text.
+// result answers an open call; without one it becomes text.
 func (c *conversation) result(m Message) {
 	for i := range c.calls {
 		if open := &c.calls[i]; open.asked == m.CallID && !open.done {
@@ -183,7 +184,7 @@ func rawParts(items []json.RawMessage) []sidePart {
 	return parts
 }
 
-// unused returns an id for a call in the letters that providers allow, different from all others of the conversation.
+// unused returns an id for a call in the characters that providers allow, different from all others in the conversation.
 func (c *conversation) unused(id string) string {
 	made := []byte(id)
 	for i, b := range made {
@@ -205,7 +206,7 @@ func (c *conversation) unused(id string) string {
 	return name
 }
 
-// maxCallID is the length of a call's id on the wire in bytes, before a number that tells it from another.
+// maxCallID is the maximum length of a call's id on the wire, in bytes, before a number that makes it unique.
 const maxCallID = 56
 
 // inlined returns the media type and the base64 text of an image inside its address.

@@ -86,11 +86,11 @@ func (e *eventReader) line(limit int) ([]byte, error) {
 		if _, err := e.lines.Peek(1); err != nil {
 			return e.text, err
 		}
-		here, _ := e.lines.Peek(e.lines.Buffered()) // They are buffered.
+		here, _ := e.lines.Peek(e.lines.Buffered()) // They are buffered, so this cannot fail.
 		if e.skipLF {
 			e.skipLF = false
 			if here[0] == '\n' {
-				_, _ = e.lines.Discard(1) // It is buffered.
+				_, _ = e.lines.Discard(1) // It is buffered, so this cannot fail.
 				continue
 			}
 		}
@@ -104,11 +104,11 @@ func (e *eventReader) line(limit int) ([]byte, error) {
 		}
 		e.text = append(e.text, here[:most]...)
 		if end < 0 {
-			_, _ = e.lines.Discard(most) // They are buffered.
+			_, _ = e.lines.Discard(most) // They are buffered, so this cannot fail.
 			continue
 		}
 		e.skipLF = here[end] == '\r'
-		_, _ = e.lines.Discard(end + 1) // They are buffered.
+		_, _ = e.lines.Discard(end + 1) // They are buffered, so this cannot fail.
 		if e.first {
 			e.first = false
 			return bytes.TrimPrefix(e.text, []byte("\xef\xbb\xbf")), nil

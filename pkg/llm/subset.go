@@ -13,7 +13,7 @@ type subset struct {
 	keywords []string
 	// plainEnums is true if the values of an enum must be texts or numbers.
 	plainEnums bool
-	// bareRefs is true if a reference stands alone.
+	// bareRefs is true if a reference may have no siblings.
 	bareRefs bool
 	// mostMinItems is the largest minItems.
 	mostMinItems string
@@ -36,23 +36,23 @@ var (
 	}
 )
 
-// told are keywords that go into the description if a provider does not accept them, so that the model knows of them all the same.
+// told are keywords that are moved into the description if a provider does not accept them, so that the model still sees them.
 var told = []string{
 	"const", "enum", "format", "pattern", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
 	"minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties",
 }
 
-// member is a member of an object, whose order is kept: models write properties in the order of the schema.
+// member is a member of an object. The order is kept, since models write properties in the order of the schema.
 type member struct {
 	name string
 	raw  json.RawMessage
 }
 
-// reduced returns a schema in the part of JSON Schema that a provider accepts. What it cannot enforce stays in the description, and the answer
-// is validated by others in any case.
+// reduced returns a schema in the part of JSON Schema that a provider accepts. What the provider cannot enforce goes into the
+// description; other code validates the answer in any case.
 func reduced(schema json.RawMessage, s subset) json.RawMessage { return s.reduce(schema, 0) }
 
-// maxSchema is the nesting beyond which a schema stays as it is.
+// maxSchema is the nesting depth beyond which a schema is not changed.
 const maxSchema = 64
 
 func (s subset) reduce(raw json.RawMessage, depth int) json.RawMessage {
@@ -123,12 +123,12 @@ func (s subset) keyword(m member, all []member, depth int) (member, bool) {
 		for i := range list {
 			list[i] = s.reduce(list[i], depth+1)
 		}
-		m.raw, _ = json.Marshal(list) // They have just been read.
+		m.raw, _ = json.Marshal(list) // They were decoded just now.
 	}
 	return m, true
 }
 
-// inline moves the members of allOf into the schema itself, if the provider does not know it. A keyword that is there already stays.
+// inline moves the members of allOf into the schema itself, if the provider does not know it. Keywords that already exist stay.
 func (s subset) inline(members []member) []member {
 	at := find(members, "allOf")
 	if at < 0 || slices.Contains(s.keywords, "allOf") {
@@ -140,7 +140,7 @@ func (s subset) inline(members []member) []member {
 	}
 	members = slices.Delete(slices.Clone(members), at, at+1)
 	for _, part := range parts {
-		more, _ := membersOf(part) // Anything else has none.
+		more, _ := membersOf(part) // Anything else has no members.
 		for _, m := range more {
 			if find(members, m.name) < 0 {
 				members = append(members, m)
@@ -163,7 +163,7 @@ func describe(members []member, notes []string) []member {
 	} else if json.Unmarshal(members[at].raw, &text) == nil && text != "" {
 		note = text + " " + note
 	}
-	members[at].raw, _ = json.Marshal(note) // A text can be written.
+	members[at].raw, _ = json.Marshal(note) // A text can always be encoded.
 	return members
 }
 
@@ -210,7 +210,7 @@ func written(members []member) json.RawMessage {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		name, _ := json.Marshal(m.name) // A text can be written.
+		name, _ := json.Marshal(m.name) // A text can always be encoded.
 		b.Write(name)
 		b.WriteByte(':')
 		b.Write(m.raw)

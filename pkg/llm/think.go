@@ -2,15 +2,15 @@ package llm
 
 import "strings"
 
-// thinker separates what a model thinks inside of <think> from what it says, however the tags are cut into pieces. A model that begins its
-// answer with a thought may think again further on. In any other answer tags are text: it may be about them.
+// thinker separates what a model thinks inside <think> from what it says, however the tags are split into pieces. A model that
+// begins its answer with a thought may think again later. In any other answer tags are text, since it may be about them.
 type thinker struct {
 	inside, over bool
 	// thought is true after a thought has ended: white space between it and the answer belongs to neither.
 	thought bool
 	// later is a further thought as far as it has arrived, with its opening tag: without a closing one it is text.
 	later strings.Builder
-	// last is the last byte that was said: a tag behind a quote or a back quote is text.
+	// last is the last byte of the answer's text: a tag after a quote or a back quote is text.
 	last byte
 	// closing is the tag that ends the thought.
 	closing string
@@ -95,7 +95,8 @@ func (t *thinker) begin(piece string) (rest string, decided bool) {
 	return text, true
 }
 
-// say reads on in the answer of a model that thinks. It gives what is said, a further thought that ends in the piece, and what follows it.
+// say continues the answer of a model that thinks. It returns the text, a further thought that ends in the piece, and what follows
+// it.
 func (t *thinker) say(piece string) (said, thought, rest string) {
 	if t.later.Len() > 0 {
 		from := max(0, t.later.Len()-len(t.closing))
@@ -131,7 +132,7 @@ func (t *thinker) say(piece string) (said, thought, rest string) {
 	return t.spoken(text), "", ""
 }
 
-// spoken notes how far the answer has come.
+// spoken records how far the answer has come.
 func (t *thinker) spoken(said string) string {
 	if said != "" {
 		t.last = said[len(said)-1]
@@ -139,7 +140,7 @@ func (t *thinker) spoken(said string) string {
 	return said
 }
 
-// quoting reports whether what follows a byte is quoted.
+// quoting reports whether text after a byte is quoted.
 func quoting(c byte) bool { return c == '`' || c == '"' || c == '\'' }
 
 // flush returns what was held back, at the end.

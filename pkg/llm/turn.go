@@ -52,7 +52,7 @@ func (t *turn) messages() []Message {
 	return append([]Message{System(form)}, history...)
 }
 
-// tools returns those of the request, plus the one that stands for the form with RungTool.
+// tools returns the tools of the request, plus the one that represents the form with RungTool.
 func (t *turn) tools() []Tool {
 	if t.rung() != RungTool {
 		return t.request.Tools

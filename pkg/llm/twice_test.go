@@ -2,7 +2,7 @@ package llm_test
 
 import "testing"
 
-// What is said twice in one message counts as it was said last, as encoding/json has it.
+// If a message has a field twice, the last one counts, as in encoding/json.
 func TestOfAContentThatIsSaidTwiceTheLastCounts(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"content":[{"type":"text","text":"a"}],"content":"b"}`: "b",

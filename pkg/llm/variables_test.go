@@ -71,7 +71,7 @@ func TestOfSeveralKeysOneCountsAndTheOthersAreNamed(t *testing.T) {
 	}
 }
 
-// Each row of the table is complete, secure, and reached by its own default model.
+// Each row of the table is complete, uses HTTPS, and is chosen for its own default model.
 func TestEachProviderIsUsableByItsKeyAlone(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range llm.Providers() {
@@ -98,7 +98,7 @@ func TestEachProviderIsUsableByItsKeyAlone(t *testing.T) {
 	}
 }
 
-// The table for people is that of the program.
+// The documentation has the same table as the program.
 func TestThePageOfModelsHasEveryProvider(t *testing.T) {
 	page, err := os.ReadFile("../../docs/models.md")
 	if err != nil {

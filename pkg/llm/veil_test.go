@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 )
 
-// keys is a configuration with two models, one of which has a key without a form, and one a word instead of a key.
+// keys is a configuration with two models: the key of one has no known form, that of the other is a word instead of a key.
 func keys(api string) llm.Config {
 	config := single(func(m *llm.ModelConfig) { m.API = api })
 	config["other"] = llm.ModelConfig{Key: "my-own-password-7"}
@@ -99,7 +99,7 @@ func FuzzOnlyKeysAreTakenOutOfAnAnswer(f *testing.F) {
 	})
 }
 
-// endless answers with a stream of one event without an end, and counts what is read of it.
+// endless answers with a stream of one endless event, and counts how much of it is read.
 type endless struct {
 	event string
 	read  int

@@ -31,14 +31,14 @@ type content struct {
 // UnmarshalJSON accepts anything.
 func (c *content) UnmarshalJSON(data []byte) error {
 	var ok bool
-	c.raw = nil // The last of several counts.
+	c.raw = nil // Of several, the last one counts.
 	if c.text, ok = simple(data); !ok {
 		c.raw = bytes.Clone(data)
 	}
 	return nil
 }
 
-// MarshalJSON gives the text.
+// MarshalJSON returns the text.
 func (c *content) MarshalJSON() ([]byte, error) { return json.Marshal(c.text) }
 
 // plain converts raw content to text.

@@ -23,8 +23,8 @@ var (
 	keyValue  = map[string]string{"chat": "Bearer " + key, "responses": "Bearer " + key, "anthropic": key, "gemini": key}
 )
 
-// The golden files say what goes over the wire. DEPENDENCIES: temperature 0, empty tool results and empty arguments, all of
-// which the SDK drops, are in them; the empty assistant's turn is not.
+// The golden files say what goes over the wire. They contain temperature 0, empty tool results and empty arguments, all of which
+// the SDK drops; they do not contain the assistant's empty turn.
 func TestRequestsOnTheWire(t *testing.T) {
 	for _, api := range apis {
 		for _, rung := range []llm.Rung{llm.RungSchema, llm.RungObject, llm.RungTool, llm.RungPrompt} {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// pausedTurn ends a part of an answer that the provider interrupts for long work of its own.
+// pausedTurn is the stop reason of an answer that the provider interrupts for long work of its own.
 const pausedTurn = "pause_turn"
 
 // The kinds of blocks that are read.
@@ -34,7 +34,7 @@ type anthropicDetails struct {
 	Explanation word `json:"explanation"`
 }
 
-// anthropicUsage counts tokens. Input tokens are those that are neither read from the cache nor written to it.
+// anthropicUsage counts tokens. Input counts those that are neither read from the cache nor written to it.
 type anthropicUsage struct {
 	Input   *count `json:"input_tokens"`
 	Read    *count `json:"cache_read_input_tokens"`
@@ -166,7 +166,7 @@ func (d *anthropicDecoder) head(m *anthropicMessage) {
 	d.used(m.Usage)
 }
 
-// used takes the counts that an event repeats or adds.
+// used takes over the counts of an event, which may repeat or add them.
 func (d *anthropicDecoder) used(u *anthropicUsage) {
 	if u == nil {
 		return
@@ -192,7 +192,7 @@ func (d *anthropicDecoder) used(u *anthropicUsage) {
 	d.a.used = d.before.plus(now)
 }
 
-// start begins a block with what it holds already.
+// start begins a block with its initial contents.
 func (d *anthropicDecoder) start(index int, raw json.RawMessage) error {
 	b := &anthropicBuilding{raw: slices.Clone(raw)}
 	if err := json.Unmarshal(raw, &b.block); err != nil {
@@ -217,7 +217,7 @@ func (d *anthropicDecoder) fail(e *Error) error {
 	return d.x.fail
 }
 
-// delta continues a block. A delta without a block belongs to a provider that left out its beginning.
+// delta continues a block. A delta without a block comes from a provider that leaves out the beginning.
 func (d *anthropicDecoder) delta(index int, delta *anthropicDelta) {
 	b := d.at[index]
 	if b == nil {
@@ -244,13 +244,13 @@ func (d *anthropicDecoder) delta(index int, delta *anthropicDelta) {
 	}
 }
 
-// stop notes why the answer ended, with the explanation of a refusal.
+// stop records why the answer ended, with the explanation of a refusal.
 func (d *anthropicDecoder) stop(reason string, details anthropicDetails) {
 	d.a.ended = reason
 	d.a.reason = cmp.Or(string(details.Explanation), d.a.reason)
 }
 
-// end completes calls whose arguments came with the beginning of their block, and keeps the blocks for the next request.
+// end completes calls whose arguments came at the beginning of their block, and keeps the blocks for the next request.
 func (d *anthropicDecoder) end() {
 	for _, b := range d.blocks {
 		if whole := strings.TrimSpace(string(b.block.Input)); b.block.Type == blockCall && b.input.Len() == 0 && whole != "" && whole != "null" && whole != "{}" {
@@ -263,7 +263,8 @@ func (d *anthropicDecoder) end() {
 	}
 }
 
-// item returns a block as it goes back: texts and calls from their known fields, everything else as it came. Empty texts do not go back.
+// item returns a block for the next request: texts and calls from their known fields, everything else unchanged. Empty texts are
+// left out.
 func (b *anthropicBuilding) item() json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(b.raw, &fields) != nil || fields == nil {

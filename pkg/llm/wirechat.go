@@ -60,7 +60,7 @@ type chatDetails struct {
 	ReasoningTokens count `json:"reasoning_tokens"`
 }
 
-// MarshalJSON leaves the amount out: the SDK has no field for it; the exchange keeps it.
+// MarshalJSON leaves out the amount: the SDK has no field for it; the exchange keeps it.
 func (money) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
 // readChat parses a completion or a chunk into its plain form, and separates an error inside it.
@@ -133,7 +133,7 @@ func (m *chatMessage) takeThought(raw json.RawMessage) {
 	}
 }
 
-// chunk converts a complete answer to the single chunk of an equivalent stream; a chunk stays as it is.
+// chunk converts a complete answer to the only chunk of an equivalent stream; a chunk stays unchanged.
 func (b chatBody) chunk() chatBody {
 	for i := range b.Choices {
 		choice := &b.Choices[i]

@@ -31,7 +31,7 @@ type geminiContent struct {
 	Parts []geminiPart `json:"parts"`
 }
 
-// geminiPart is a part of a content: a text, a thought or a call. Everything else is kept for the next request only.
+// geminiPart is a part of a content: a text, a thought or a call. Everything else is only kept for the next request.
 type geminiPart struct {
 	Text      *string     `json:"text"`
 	Thought   bool        `json:"thought"`
@@ -64,7 +64,7 @@ func (u *geminiUsage) used() Usage {
 type geminiDecoder struct {
 	x *exchange
 	a *answer
-	// plain is the text since the last part that goes back by itself.
+	// plain is the text since the last part that is returned separately.
 	plain bytes.Buffer
 }
 
@@ -143,7 +143,7 @@ func (d *geminiDecoder) fail(e *Error) error {
 	return d.x.fail
 }
 
-// parts reads the parts of a candidate. Plain texts are joined, all else is kept as it came.
+// parts reads the parts of a candidate. Plain texts are joined; everything else is kept unchanged.
 func (d *geminiDecoder) parts(parts []geminiPart, data []byte, candidate int) {
 	var raws []json.RawMessage
 	for i := range parts {
@@ -177,7 +177,7 @@ func (d *geminiDecoder) parts(parts []geminiPart, data []byte, candidate int) {
 	}
 }
 
-// rawGeminiParts returns the parts of a candidate as they came.
+// rawGeminiParts returns the parts of a candidate unchanged.
 func rawGeminiParts(data []byte, candidate int) []json.RawMessage {
 	var b struct {
 		Candidates []struct {

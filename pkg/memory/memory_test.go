@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 )
 
-// bucket is a Bucket in memory. A race of it is called before each write.
+// bucket is a Bucket in memory. Its race is called before each write.
 type bucket struct {
 	values    map[string]string
 	revisions map[string]uint64
@@ -147,7 +147,7 @@ func TestWhatIsSwitchedOffStaysOff(t *testing.T) {
 	b := newBucket()
 	s := New(b)
 	add(t, s, "aa1", "one")
-	b.race = func() { // Between the first look at the switch and the write.
+	b.race = func() { // Between the first check of the switch and the write.
 		if err := s.Switch(t.Context(), "ann", "clerk", true); err != nil {
 			t.Error(err)
 		}

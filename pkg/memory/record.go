@@ -14,7 +14,7 @@ import (
 const (
 	// MaxFact is the longest fact, in bytes.
 	MaxFact = 500
-	// MaxFacts is how many facts an expert keeps of a user; the oldest gives way.
+	// MaxFacts is how many facts an expert keeps of a user; a new one replaces the oldest.
 	MaxFacts = 100
 )
 
@@ -24,7 +24,7 @@ type Fact struct {
 	ID string `json:"id"`
 	// Text is the fact, in one line.
 	Text string `json:"text"`
-	// At is when it was remembered or edited, Job the job that remembered it; empty for a person's.
+	// At is when it was remembered or edited; Job is the job that remembered it, empty for a fact added by a person.
 	At  time.Time `json:"at"`
 	Job string    `json:"job,omitempty"`
 }
@@ -34,7 +34,7 @@ type Record struct {
 	// User and Expert are whose record it is. A record without an expert holds the switch of a user for all experts.
 	User   string `json:"user"`
 	Expert string `json:"expert,omitempty"`
-	// Off means that nothing is remembered, and nothing that was is used.
+	// Off means that nothing new is remembered, and that what was remembered is not used.
 	Off bool `json:"off,omitempty"`
 	// Facts are the facts, oldest first.
 	Facts []Fact `json:"facts,omitempty"`
@@ -77,7 +77,7 @@ func (r *Record) add(f Fact) bool {
 	return true
 }
 
-// place is the position of the fact whose id begins with a text. Errors are *events.Fault.
+// place returns the position of the fact whose id begins with a text. Errors are *events.Fault.
 func (r *Record) place(id string) (int, error) {
 	at := -1
 	for i := range r.Facts {

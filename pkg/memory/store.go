@@ -11,10 +11,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 )
 
-// tries is how often a write is tried while others write to the same record.
+// tries is how often a write is tried while others write the same record.
 const tries = 16
 
-// Bucket is a key-value bucket, in the errors of package store.
+// Bucket is a key-value bucket that returns the errors of package store.
 type Bucket interface {
 	// GetLeader reads a key; the revision is also that of a deleted one.
 	GetLeader(ctx context.Context, key string) (value []byte, revision uint64, err error)
@@ -36,8 +36,8 @@ func (s Store) Show(ctx context.Context, user, expert string) (Record, error) {
 	return r, err
 }
 
-// Recall returns what an expert remembers of a user, newest first. It is nothing while memory is switched off for the user, or for
-// this expert and the user.
+// Recall returns what an expert remembers of a user, newest first. It returns nothing while memory is switched off for the user, or
+// for the user and this expert.
 func (s Store) Recall(ctx context.Context, user, expert string) ([]Fact, error) {
 	r, off, err := s.open(ctx, user, expert)
 	if err != nil || off {
@@ -47,7 +47,7 @@ func (s Store) Recall(ctx context.Context, user, expert string) ([]Fact, error) 
 	return r.Facts, nil
 }
 
-// ErrOff means that memory is switched off.
+// ErrOff is the error of Remember while memory is switched off.
 var ErrOff = errors.New("memory is switched off")
 
 // Remember adds a fact, once per id. It reports whether the fact is new. Errors: ErrOff, *events.Fault for a bad text, and those of
@@ -99,7 +99,7 @@ func (s Store) Edit(ctx context.Context, user, expert, id string, to Fact) (Fact
 	return edited, err
 }
 
-// Forget deletes the fact whose id begins with a text; without an id, all of the record. The switch stays as it is. Errors:
+// Forget deletes the fact whose id begins with a text; without an id, the whole record. The switch stays as it is. Errors:
 // *events.Fault, and those of the bucket.
 func (s Store) Forget(ctx context.Context, user, expert, id string) (forgotten int, err error) {
 	err = s.change(ctx, user, expert, func(r *Record) error {
@@ -124,7 +124,7 @@ func (s Store) Switch(ctx context.Context, user, expert string, off bool) error 
 	})
 }
 
-// open reads a record, and whether memory is off for it.
+// open reads a record and whether memory is off for it.
 func (s Store) open(ctx context.Context, user, expert string) (Record, bool, error) {
 	all, _, err := s.read(ctx, user, "")
 	if err != nil || all.Off {

@@ -6,7 +6,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
-// Action is what a command does.
+// Action is the kind of a command.
 type Action string
 
 // The actions.
@@ -24,12 +24,12 @@ type Command struct {
 	Key    string // Key is the key of the run or of the due time.
 	// At is when a timer fires, or the due time of a run to start.
 	At time.Time
-	// By is when a run must have begun, otherwise it is late; zero for one that may begin at any time.
+	// By is the time by which a run must begin, otherwise it is late; zero for one that may begin at any time.
 	By time.Time
 }
 
-// Pending returns the commands that the state requires and this process has not executed. A fact ends the need for each
-// command; until then it is pending in other processes too.
+// Pending returns the commands that the state requires and this process has not executed. A fact makes each command unnecessary;
+// until then it is pending in other processes as well.
 func (p *Plan) Pending() []Command {
 	if p.Blocked != "" && p.Status != schedule.Gone {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
-// told is what the run that is to begin is told, with the result of the one before it if the schedule has not kept that.
+// told returns what the next run learns about the previous one, with the result of that run if the schedule has not stored it.
 func (s *tape) told(elsewhere string) string {
 	s.t.Helper()
 	starts := s.owes(Start)
@@ -78,7 +78,7 @@ func TestARunIsToldNothingUnlessItsScheduleSaysSo(t *testing.T) {
 	}
 }
 
-// However many moments were skipped since, the result that the next run is told of is kept.
+// However many due times were skipped since, the result for the next run is kept.
 func TestTheRunThatTheNextIsToldOfIsNotDropped(t *testing.T) {
 	s := begin(t, hourly(true), momenttest.Moment(t, "2026-01-01T00:00:00Z"))
 	s.fire(0)

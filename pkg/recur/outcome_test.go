@@ -9,8 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
-// Of a run is kept how it ended, and its result when that is small; one without any is told from one that is elsewhere.
-//
+// A run records how it ended, and its result if that is small; no result can be told apart from one that is stored elsewhere.
 // proves V-T12
 func TestWhatIsKeptOfTheEndOfARun(t *testing.T) {
 	large := json.RawMessage(`"` + strings.Repeat("x", schedule.MaxResult) + `"`)

@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
-// Plan is one schedule with its state and the data to compute it. Begin makes it from the first fact.
+// Plan is one schedule with its state and what is needed to compute it. Begin makes it from the first fact.
 type Plan struct {
 	schedule.State
 	rule *moment.Rule
@@ -144,7 +144,7 @@ func (p *Plan) add(r schedule.Run) *schedule.Run {
 	return &p.Recent[len(p.Recent)-1]
 }
 
-// trim drops the oldest ended runs if there are too many, but keeps the one that the next run is told about.
+// trim drops the oldest ended runs if there are too many, but keeps the one whose result goes to the next run.
 func (p *Plan) trim() {
 	over, told := 0, ""
 	for i := range p.Recent {

@@ -44,7 +44,7 @@ func (s *tape) say(now time.Time, kind events.Kind, key string, data any) {
 	s.plan.Step(&f)
 }
 
-// owes gives the commands of an action.
+// owes returns the pending commands of an action.
 func (s *tape) owes(a Action) (list []Command) {
 	for _, c := range s.plan.Pending() {
 		if c.Action == a {
@@ -54,7 +54,7 @@ func (s *tape) owes(a Action) (list []Command) {
 	return list
 }
 
-// fire has the broker fire the timer that is armed, late by so much, and gives the moment.
+// fire lets the broker fire the armed timer, late by this much, and returns the time.
 func (s *tape) fire(late time.Duration) time.Time {
 	s.t.Helper()
 	armed := s.owes(Arm)
@@ -111,7 +111,7 @@ func upTo(least, most int) (all []int) {
 	return all
 }
 
-// what is the state as it is kept.
+// what returns the state in its stored form.
 func what(t *testing.T, p *Plan) string {
 	t.Helper()
 	text, err := json.Marshal(&p.State)
@@ -121,8 +121,8 @@ func what(t *testing.T, p *Plan) string {
 	return string(text)
 }
 
-// TestAnyHistory holds what must be true of every history: one run at a time, each moment once, the fold is the state, and a
-// condensed state goes on like the one it stands for.
+// TestAnyHistory checks what must be true of every history: one run at a time, each due time once, the fold is the state, and a
+// condensed state continues like the one that it replaces.
 func TestAnyHistory(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -189,7 +189,7 @@ func (s *tape) chance(r *rand.Rand, now time.Time, began map[string]int) {
 	case n == 0:
 		kinds := []events.Kind{schedule.Paused, schedule.Resumed, schedule.Triggered}
 		s.say(now, kinds[r.IntN(len(kinds))], "", &schedule.Word{})
-	case n == 1 && len(s.facts) > 1: // What was said before is said again.
+	case n == 1 && len(s.facts) > 1: // An earlier fact is repeated.
 		f := s.facts[1+r.IntN(len(s.facts)-1)]
 		s.say(now, f.Kind, f.Key, f.Data)
 		if f.Kind == schedule.Triggered {

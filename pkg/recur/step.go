@@ -103,7 +103,7 @@ func (p *Plan) late(key string, now time.Time) {
 	p.makeUp(moment, now)
 }
 
-// makeUp handles missed due times as the schedule says: the first, and all that have passed since.
+// makeUp handles missed due times, the first and all later ones, as the schedule says.
 func (p *Plan) makeUp(first, now time.Time) {
 	missed, count := p.missed(first, now)
 	latest := missed[len(missed)-1]

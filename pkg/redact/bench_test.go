@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
-// Looking through a text that holds nothing is what every message pays.
+// Searching a text that contains no secret is the cost of every message.
 func BenchmarkNothingFound(b *testing.B) {
 	raw := []byte(`{"outcome":"SUCCESS","output":"` + strings.Repeat("The quick brown fox jumps over the lazy dog. ", 1400) + `"}`)
 	for _, n := range []int{1, 10, 50} {

@@ -266,7 +266,7 @@ func FuzzStreamAndCopyAgreeWithText(f *testing.F) {
 // short makes a secret of which no part is large enough to count as one.
 func short(text string) string { return letters(text[:min(len(text), 15)]) }
 
-// letters makes a text of few letters out of any: secrets overlap, and none of their other forms occurs.
+// letters maps a text to a few letters, so that secrets overlap and none of their other forms occurs.
 func letters(text string) string {
 	var out strings.Builder
 	for _, c := range []byte(text) {
@@ -275,7 +275,7 @@ func letters(text string) string {
 	return out.String()
 }
 
-// naive takes out the longest secret that begins at each place, from left to right.
+// naive removes the longest secret that begins at each place, from left to right.
 func naive(text string, secrets []string) string {
 	var out strings.Builder
 	for i := 0; i < len(text); {

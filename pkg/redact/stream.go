@@ -10,7 +10,7 @@ import (
 type Stream struct {
 	redactor *Redactor
 	held     string
-	keys     *keys // nil if keys known only by their form stay.
+	keys     *keys // nil if keys are not removed by their form.
 }
 
 // Stream returns a new stream. With shaped it also removes everything that clearly has the form of a key, sk-….
@@ -154,7 +154,7 @@ func formed(text string, final bool) (size int, open bool) {
 	return 0, false
 }
 
-// random reports whether a part between dashes is as long, and mixes letters and digits, as no word does.
+// random reports whether a part between dashes is longer than a word, and mixes letters and digits as no word does.
 func random(text string) bool {
 	const digits = "0123456789"
 	return slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool { return r == '-' || r == '_' }), func(part string) bool {

@@ -146,7 +146,7 @@ func (j *Journal) Effects(run, resumes int) Effects {
 				declared = append(declared, e.JournalRecord)
 			}
 		case e.Type == events.JournalResult && e.Key != "":
-			// One with a reason is a call that failed: it has no result, and is not unknown either.
+			// A record with a reason is a failed call: it has no result, and its outcome is not unknown.
 			if e.Reason == "" && mine {
 				x.Finished[e.Key] = e.JournalRecord
 			}

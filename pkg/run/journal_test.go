@@ -105,7 +105,7 @@ func TestFinishedEffectsAreRememberedAlongTheRunsItResumes(t *testing.T) {
 	}
 }
 
-// What one answer has settled stays settled, whatever is answered about something else later, and is written down.
+// What an answer has settled stays settled and is recorded, whatever later answers say about something else.
 func TestAnAnswerSettlesItsOwnQuestionOnly(t *testing.T) {
 	answers := map[string]events.InputClosed{
 		"s~1~unknown": {Action: events.Answered, Answer: json.RawMessage(`{"choice":"success","output":"paid"}`)},

@@ -10,7 +10,7 @@ import (
 // ledger folds a journal into the effects that have begun and have neither a result nor a decision. An open intent is
 // identified by its sequence in the journal. The zero value belongs to an empty journal.
 type ledger struct {
-	// open are the open intents in the order of their begin.
+	// open are the open intents in the order in which they began.
 	open []Unresolved
 	// asked holds, per run, the sequence of the question about unknown outcomes with which it ended.
 	asked map[int]uint64
@@ -61,8 +61,8 @@ func (l *ledger) close(r *events.JournalRecord) {
 	}
 }
 
-// report removes what is no longer unknown after a run's report: after a SUCCESS everything; otherwise its command, unless
-// that was killed for taking too long. A run that asked leaves its open intents to the answer.
+// report removes what is no longer unknown after a run's report: after a SUCCESS everything; otherwise its command, unless that was
+// killed for taking too long. A run that asked leaves its open intents to the answer.
 func (l *ledger) report(e *Entry) {
 	if events.Kind(e.Name) == events.KindInputRequested {
 		if l.asked == nil {

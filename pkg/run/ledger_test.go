@@ -29,7 +29,7 @@ func parked(run int) events.JournalRecord {
 	return events.JournalRecord{Type: events.JournalReported, Run: run, Name: string(events.KindInputRequested), Data: json.RawMessage(`{"kind":"unknown"}`)}
 }
 
-// retried are the answers of a person who said "retry" to the questions of some runs.
+// retried returns the answers of a person who chose "retry" for the questions of some runs.
 func retried(runs ...string) map[string]events.InputClosed {
 	answers := map[string]events.InputClosed{}
 	for _, run := range runs {
@@ -44,8 +44,8 @@ func decides(r events.JournalRecord, seq uint64) events.JournalRecord {
 	return r
 }
 
-// A decision about the intent of one run says nothing of the intent of another, whatever lies between them in the journal.
-// The records of journal have the sequences 10, 11, …
+// A decision about the intent of one run does not affect the intent of another, whatever lies between them in the journal. The
+// records of journal have the sequences 10, 11, …
 func TestADecisionClosesNoOtherIntent(t *testing.T) {
 	notDone := closedBy(1, run.Command, "not done: ann says so.")
 	call := func(run int) events.JournalRecord { return intent(run, "pay", false) }
@@ -119,7 +119,7 @@ func TestADecisionClosesNoOtherIntent(t *testing.T) {
 	}
 }
 
-// What is settled names the intent that it settles, so that it settles no later one.
+// A decision names its intent, so it cannot settle a later one.
 func TestADecisionNamesItsIntent(t *testing.T) {
 	x := run.Read(journal(program(1, 0, "a"), claimed(1, "b"), parked(1))).Effects(2, 1)
 	x.Answer("s", retried("1"))

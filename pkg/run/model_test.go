@@ -11,14 +11,15 @@ import (
 )
 
 // The model: two runners, the scheduler, a person and a bus that stalls, around one SubJob with one effect that must not be
-// repeated unseen. Whatever one of them does is one step; the checker takes every step from every state. What they decide,
-// they decide by the functions of package run on the journal; what really happened is kept beside it, in truth.
+// repeated unseen. Each action of one of them is one step; the checker takes every possible step from every state. Their decisions
+// are those of package run, made on the journal; truth records beside it what really happened.
 
-// Bounds of the exploration. They hold the histories that have gone wrong: a death in each of two runs, a stop, a close, a stall.
+// Bounds of the exploration. They cover every kind of history that has ever gone wrong: a death in each of two runs, a stop, a
+// close, a stall.
 const (
 	maxRuns   = 3
-	maxHaps   = 2 // Deaths, stops, stalls, closes, runs that are turned away and questions about something else, together.
-	leaseLong = 2 // Ticks: a claim that is renewed with each never lapses.
+	maxHaps   = 2 // Deaths, stops, stalls, closes, released runs and questions about something else, taken together.
+	leaseLong = 2 // In ticks: a claim that is renewed in each tick never lapses.
 )
 
 const tick = time.Second
@@ -28,19 +29,19 @@ type stage byte
 
 const (
 	idle      stage = iota
-	decided         // It has read the journal, up to its record n.
+	decided         // It has decided, having read the journal up to record n.
 	claimed_        // Its claim is stored.
 	intended        // The intent is stored.
-	looked          // It has looked at its claim.
+	looked          // It has checked its claim.
 	executed        // The effect has taken place.
 	finished        // Its result is stored.
-	reported_       // The run's end is stored.
+	reported_       // The end of the run is stored.
 )
 
 // order is a work message.
 type order struct {
 	run, resumes int
-	// answers are the person's, by run that asked; empty for none.
+	// answers are the person's answers, by the run that asked; empty for none.
 	answers [maxRuns + 1]string
 }
 
@@ -48,25 +49,25 @@ type order struct {
 type runner struct {
 	at      stage
 	stopped bool
-	lapsed  bool // Its lease has passed once, although the bus was there.
-	life    int  // Counts its processes, each of which has a name of its own.
+	lapsed  bool // Its lease has passed once, although the bus was reachable.
+	life    int  // Counts its processes, each of which has a separate name.
 	order   order
 	n       int    // How many records it had read when it decided.
-	last    uint64 // What its next append expects.
+	last    uint64 // The sequence that its next append expects.
 	settled int    // How many of its decision's records are stored.
 	intent  uint64 // The sequence of its intent.
-	seen    int    // How many records the journal had when it looked.
-	since   int    // From when on it knows the bus to be there.
+	seen    int    // How many records the journal had when it checked.
+	since   int    // The time since which it knows the bus to be reachable.
 }
 
 // truth is what really happened to one intent.
 type truth struct {
 	seq  uint64
 	run  int
-	made bool // The effect took place.
-	over bool // Its end is journaled by the one who made it.
-	idle bool // It was never begun, and who intended it knows.
-	// decided is true once the person has decided about it; declared is the run that was told of its result, 0 for none.
+	made bool // The effect has taken place.
+	over bool // Its end is journaled by the runner that made it.
+	idle bool // It was never begun, and the runner that intended it knows.
+	// decided is true once the person has decided about it; declared is the run that received the declared result, 0 for none.
 	decided  bool
 	declared int
 }
@@ -85,17 +86,17 @@ type state struct {
 	current order
 	of      [maxRuns + 1]int // The run that each one continues.
 	done    bool
-	asked   []uint64 // The intents of the question that is open; nil for another question.
+	asked   []uint64 // The intents of the open question; nil for a question about something else.
 	parked  bool     // The current run waits for the person.
-	closing bool     // The current run is closed, and the next one not issued; free is when it may be.
+	closing bool     // The current run is closed, and the next one is not issued yet; free is when it may be.
 	free    int
 
 	haps int
 }
 
-// model is what is explored: the kind of the expert, and the safety that is switched off.
+// model is the variant to explore: the kind of the expert, and the safety that is switched off.
 type model struct {
-	announces bool // The claim announces the effect, as of a command; else it is a record of its own.
+	announces bool // The claim announces the effect, as for a command; otherwise the intent is a separate record.
 	runs      int  // How many runs there may be, up to maxRuns.
 	off       string
 }
@@ -144,14 +145,14 @@ func (w *state) at(t int) time.Time { return time.Unix(0, 0).Add(time.Duration(t
 
 func (w *state) journal() *run.Journal { return run.Read(w.entries) }
 
-// store appends a record, whatever others have written.
+// store appends a record without looking at what others have written.
 func (w *state) store(r events.JournalRecord) uint64 {
 	w.seq++
 	w.entries = append(w.entries, run.Entry{JournalRecord: r, Seq: w.seq, Time: w.at(w.now)})
 	return w.seq
 }
 
-// append is what a runner does behind its claim: it expects the record before, and looks at the journal if that is not the last.
+// append is an append of a runner: it expects the previous record, and reads the journal if that is not the last one.
 func (w *state) append(i int, r events.JournalRecord) bool {
 	x := &w.runners[i]
 	if x.last != w.seq && w.m.off != offFence && !w.journal().Holds(x.order.run, w.owner(i)) {
@@ -162,7 +163,7 @@ func (w *state) append(i int, r events.JournalRecord) bool {
 	return true
 }
 
-// leave is how a runner gives up what it has in hand.
+// leave makes a runner give up its work.
 func (w *state) leave(i int) {
 	x := &w.runners[i]
 	*x = runner{life: x.life, since: x.since}
@@ -177,7 +178,7 @@ func (w *state) truthOf(seq uint64) *truth {
 	return nil
 }
 
-// effects is what a runner knows of effects by what it has read.
+// effects returns what a runner knows about effects from what it has read.
 func (w *state) effects(x *runner) run.Effects {
 	resumes := x.order.resumes
 	if w.m.off == offLineage {
@@ -199,14 +200,14 @@ func (w *state) effects(x *runner) run.Effects {
 	return known
 }
 
-// step is one successor of a state.
+// step is a transition to a successor of a state.
 type step struct {
 	name string
 	to   *state
 	err  error
 }
 
-// steps are all that can happen next.
+// steps returns everything that can happen next.
 func (w *state) steps() []step {
 	var list []step
 	try := func(name string, do func(*state) (bool, error)) {
@@ -233,7 +234,7 @@ func (w *state) steps() []step {
 	return list
 }
 
-// process are the steps of a runner's process.
+// process returns the steps of a runner's process.
 func (w *state) process(i int, try func(string, func(*state) (bool, error))) {
 	x, name := &w.runners[i], w.owner(i)
 	if x.stopped {
@@ -241,7 +242,7 @@ func (w *state) process(i int, try func(string, func(*state) (bool, error))) {
 	} else {
 		w.live(i, name, try)
 	}
-	if x.at != idle && w.haps < maxHaps { // It is idle for as long as it takes to start again.
+	if x.at != idle && w.haps < maxHaps { // A process that has ended is idle until it starts again.
 		try(name+" dies", func(c *state) (bool, error) {
 			c.haps++
 			c.runners[i] = runner{life: x.life + 1, since: c.now}
@@ -258,9 +259,9 @@ func (w *state) returns() (bool, error) {
 	return true, nil
 }
 
-// pass lets time go on. Runners that are at work renew their claims in time, if they can. Between the last look of a runner at its
-// claim and the start of its effect less than a lease passes, which is no time here: what no journal can exclude is a process
-// that is stopped right there.
+// pass lets time go on. Working runners renew their claims in time if they can. Less than a lease passes between a runner's last
+// check of its claim and the start of its effect, which is no time here: no journal can protect against a process that is suspended
+// right there.
 func (w *state) pass() (bool, error) {
 	for i := range w.runners {
 		if w.runners[i].at == looked {
@@ -284,12 +285,12 @@ func (w *state) pass() (bool, error) {
 // holds reports whether a runner is at work behind a claim, as far as it knows.
 func (w *state) holds(i int) bool { return w.runners[i].at >= claimed_ }
 
-// expiry is when the lease of a runner's claim ends, by what really happened.
+// expiry returns when the lease of a runner's claim ends, by what really happened.
 func (w *state) expiry(i int) int {
 	return max(w.renewed(i), w.since) + leaseLong
 }
 
-// renewed is when a runner last claimed or renewed.
+// renewed returns when a runner last claimed or renewed.
 func (w *state) renewed(i int) (at int) {
 	for k := range w.entries {
 		if e := &w.entries[k]; e.Owner == w.owner(i) && e.Lease > 0 {
@@ -299,14 +300,14 @@ func (w *state) renewed(i int) (at int) {
 	return at
 }
 
-// fresh makes sure that a runner which begins an effect has a lease that others have to wait for.
+// fresh ensures that a runner that begins an effect has a lease that others must wait for.
 func (w *state) fresh(i int) {
 	if w.m.off != offFresh && w.now >= w.renewed(i)+leaseLong {
 		w.renew(i)
 	}
 }
 
-// sudden are the steps that can come at any moment: the bus stalls, the scheduler closes the run.
+// sudden adds the steps that can occur at any time: the bus stalls, the scheduler closes the run.
 func (w *state) sudden(try func(string, func(*state) (bool, error))) {
 	if w.haps < maxHaps {
 		try("the bus stalls", func(c *state) (bool, error) { c.haps++; c.down = true; return true, nil })
@@ -328,7 +329,7 @@ func (w *state) sudden(try func(string, func(*state) (bool, error))) {
 	})
 }
 
-// outside are the other steps of the scheduler and the person.
+// outside adds the other steps of the scheduler and the person.
 func (w *state) outside(try func(string, func(*state) (bool, error))) {
 	if w.closing && w.now >= w.free {
 		try("the scheduler issues the next run", func(c *state) (bool, error) { c.issue(order{}); return true, nil })
@@ -345,7 +346,7 @@ func (w *state) outside(try func(string, func(*state) (bool, error))) {
 	}
 }
 
-// issue begins the next run, or ends the model where there have been enough.
+// issue begins the next run, or ends the model after enough runs.
 func (w *state) issue(next order) {
 	next.run = w.current.run + 1
 	w.parked, w.closing, w.asked, w.free = false, false, nil, 0
@@ -357,7 +358,7 @@ func (w *state) issue(next order) {
 	w.of[next.run] = next.resumes
 }
 
-// answer is that of the person: the run goes on as another one.
+// answer applies the person's answer: the next run continues the work.
 func (w *state) answer(choice string) {
 	next := order{resumes: w.current.run, answers: w.current.answers}
 	for _, seq := range w.asked {
@@ -373,7 +374,7 @@ func (w *state) answer(choice string) {
 	w.issue(next)
 }
 
-// publish states the end of a run, as its journal keeps it. The first end of the current run counts.
+// publish publishes the end of a run as its journal has it. The first end of the current run counts.
 func (w *state) publish(run int, r *events.JournalRecord) {
 	if run != w.current.run || w.parked || w.closing {
 		return
@@ -383,7 +384,7 @@ func (w *state) publish(run int, r *events.JournalRecord) {
 		Outcome events.Outcome `json:"outcome"`
 	}
 	if err := json.Unmarshal(r.Data, &end); err != nil {
-		panic(err) // The model wrote it.
+		panic(err) // The model has written it.
 	}
 	switch {
 	case events.Kind(r.Name) == events.KindInputRequested:

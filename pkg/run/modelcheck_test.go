@@ -30,10 +30,10 @@ const (
 	offClosed   = "a closed run is dropped"
 )
 
-// forget takes out of what is known what a safety that is switched off would have kept.
+// forget removes what a runner knows only because of the safety that is switched off.
 func (m *model) forget(known *run.Effects, entries []run.Entry) {
 	switch m.off {
-	case offNames: // The former rule: the runs of a lineage are one, and a decision closes every intent of its key.
+	case offNames: // The former rule: the runs of a lineage count as one, and a decision closes every intent of its key.
 		j := run.Read(entries)
 		lineage := j.Lineage(known.Run)
 		known.Unresolved = slices.DeleteFunc(known.Unresolved, func(u run.Unresolved) bool {
@@ -54,7 +54,7 @@ func (m *model) forget(known *run.Effects, entries []run.Entry) {
 	}
 }
 
-// node is a state that was reached.
+// node is a reached state.
 type node struct {
 	parent int
 	name   string
@@ -99,8 +99,8 @@ func explore(m *model, most int) (states int, trace []string, err error) {
 	return len(nodes), nil, nil
 }
 
-// key identifies a state: two that differ only in how long ago something was, when nothing depends on it any more, are one, and so
-// are two that differ only in which runner is which.
+// key identifies a state. States are equal if they differ only in how long ago something was, when nothing depends on it any more,
+// or in which runner is which.
 func (w *state) key() (sum [16]byte) {
 	h := fnv.New128a()
 	h.Write([]byte(min(w.keyFrom(0), w.keyFrom(1))))
@@ -182,7 +182,7 @@ func (w *state) keyFrom(first int) string {
 	return string(b)
 }
 
-// heard is what leases are judged by: when an owner of the current run last wrote a claim or a renewal, or anything.
+// heard returns what leases are judged by: when an owner of the current run last wrote a claim or a renewal, or anything at all.
 func (w *state) heard(leased bool) int {
 	for i := len(w.entries) - 1; i >= 0; i-- {
 		if e := &w.entries[i]; e.Run == w.current.run && e.Owner != "" && (!leased || e.Lease > 0) {
@@ -200,10 +200,10 @@ func (o *order) put(put func(...int), b *[]byte) {
 	}
 }
 
-// renewal is true for a record that says nothing but when: that is part of the key by itself.
+// renewal is true for a record that tells nothing but a time, which is part of the key anyway.
 func renewal(e *run.Entry) bool { return e.Type == events.JournalRenewed && e.Lease > 0 }
 
-// mostStates is above what the model has: a change that lets it grow without bound is told at once.
+// mostStates exceeds the size of the model, so that a change that makes it grow without bound is noticed at once.
 const mostStates = 500_000
 
 func TestEveryInterleavingKeepsTheProperties(t *testing.T) {
@@ -221,7 +221,7 @@ func TestEveryInterleavingKeepsTheProperties(t *testing.T) {
 	}
 }
 
-// Each safety is needed: without it there is a history that breaks a property.
+// Each safety is needed: without it, some history breaks a property.
 func TestEachSafetyIsNeeded(t *testing.T) {
 	for off, want := range map[string]string{
 		offNames:    noneTwice,

@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// live are the steps of a runner that is neither dead nor stopped.
+// live returns the steps of a runner that is neither dead nor stopped.
 func (w *state) live(i int, name string, try func(string, func(*state) (bool, error))) {
 	x := &w.runners[i]
 	do := func(what string, f func(*state, *runner) (bool, error)) {
@@ -59,11 +59,11 @@ func (w *state) live(i int, name string, try func(string, func(*state) (bool, er
 	}
 }
 
-// decide reads the journal with the work message in hand.
+// decide reads the journal on behalf of a work message.
 func (w *state) decide(i int) bool {
 	x := &w.runners[i]
 	if w.parked {
-		return false // The work of a run that is closed may be in its hands.
+		return false // It may hold the work of a run that is closed.
 	}
 	c := run.Claimant{Owner: w.owner(i), Now: w.at(w.now), Since: w.at(x.since)}
 	switch w.m.off {
@@ -88,7 +88,7 @@ func (w *state) decide(i int) bool {
 	return false
 }
 
-// claim stores the claim, if the journal still ends where it was read.
+// claim stores the claim if the journal still ends where it was read.
 func (w *state) claim(i int) error {
 	x := &w.runners[i]
 	j := w.journal()
@@ -114,7 +114,7 @@ func (w *state) claim(i int) error {
 	return nil
 }
 
-// begin does what is left to be done behind the claim before the effect: one record, or the run's end.
+// begin does what is left to do between the claim and the effect: one record, or the run's end.
 func (w *state) begin(i int) error {
 	x := &w.runners[i]
 	known := w.effects(x)
@@ -143,7 +143,7 @@ func (w *state) begin(i int) error {
 		if !w.append(i, run.Intends(x.order.run, w.owner(i), w.m.effect())) {
 			return nil
 		}
-		// A program looks at its claim before it starts. Any other effect begins behind the append, which is a look.
+		// A program checks its claim before it starts. Any other effect begins after the append, which is a check as well.
 		x.at, x.intent, x.seen = looked, x.last, len(w.entries)
 		if w.m.announces {
 			x.at = intended
@@ -185,14 +185,14 @@ func (w *state) end(i int, outcome events.Outcome) {
 	x := &w.runners[i]
 	data, err := json.Marshal(map[string]any{"outcome": outcome, "error": map[string]string{"code": string(events.CodeExecution)}})
 	if err != nil {
-		panic(err) // It always marshals.
+		panic(err) // It can always be encoded.
 	}
 	if w.append(i, run.Reported(x.order.run, w.owner(i), events.KindSubJobReported, data)) {
 		x.at = reported_
 	}
 }
 
-// look is the last look at the claim before a program starts.
+// look is the last check of the claim before a program starts.
 func (w *state) look(i int) error {
 	x := &w.runners[i]
 	if !w.journal().Holds(x.order.run, w.owner(i)) && w.m.off != offLook {
@@ -204,7 +204,7 @@ func (w *state) look(i int) error {
 	return nil
 }
 
-// turnAway ends a run before its effect has begun, and lets go of the claim.
+// turnAway ends a run before its effect has begun, and releases the claim.
 func (w *state) turnAway(i int) error {
 	x := &w.runners[i]
 	number, owner, intent := x.order.run, w.owner(i), x.intent
@@ -218,7 +218,7 @@ func (w *state) turnAway(i int) error {
 	return nil
 }
 
-// renew extends the claim. Of renewals in a row the model keeps the last, or it would have no end.
+// renew extends the claim. Of consecutive renewals the model keeps only the last, or it would never end.
 func (w *state) renew(i int) {
 	x := &w.runners[i]
 	last := len(w.entries) - 1
@@ -233,7 +233,7 @@ func (w *state) renew(i int) {
 	}
 }
 
-// happens is the effect, and what must be true when it is made.
+// happens makes the effect and checks what must be true at that time.
 func (w *state) happens(x *runner) error {
 	lineage := map[int]bool{}
 	for number := x.order.run; number > 0; number = w.of[number] {

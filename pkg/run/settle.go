@@ -94,7 +94,7 @@ const strayMark = "~"
 
 func strayKey(run int, key string) string { return strayMark + strconv.Itoa(run) + "/" + key }
 
-// strayOf parses such a key.
+// strayOf parses a key with strayMark.
 func strayOf(key string) (run int, of string, ok bool) {
 	rest, marked := strings.CutPrefix(key, strayMark)
 	if !marked {

@@ -18,23 +18,23 @@ import (
 // Header is the header of a message that holds its seal.
 const Header = "Jobgraph-Seal"
 
-// Slack is how far the moment of a seal may be from the moment at which its message is stored or arrives. Twice that is the time
+// Slack is how far the time of a seal may be from the time at which its message is stored or arrives. Twice that is the window
 // within which a stream recognises a repeated message.
 const Slack = time.Minute
 
-// form is the first word of a seal: the version of what is signed.
+// form is the first word of a seal: the version of its format.
 const form = "v1"
 
 // ErrNone means that a message has no seal.
 var ErrNone = errors.New("no signature")
 
-// Key signs.
+// Key is a private key that signs messages.
 type Key struct {
 	pair   nkeys.KeyPair
 	public string
 }
 
-// Read reads a seed, or the file of credentials that contains one.
+// Read reads a seed, or a file of credentials that contains one.
 func Read(secret []byte) (*Key, error) {
 	pair, err := nkeys.ParseDecoratedNKey(secret)
 	if err != nil {
@@ -50,7 +50,7 @@ func Read(secret []byte) (*Key, error) {
 // Public is the public key.
 func (k *Key) Public() string { return k.public }
 
-// Seal signs a message as it is at a moment.
+// Seal signs a message in its present form with a time.
 func (k *Key) Seal(m *events.Message, at time.Time) error {
 	moment := strconv.FormatInt(at.UnixMilli(), 10)
 	signature, err := k.pair.Sign(statement(m, moment))
@@ -64,19 +64,19 @@ func (k *Key) Seal(m *events.Message, at time.Time) error {
 	return nil
 }
 
-// statement is what is signed.
+// statement returns the bytes that are signed.
 func statement(m *events.Message, moment string) []byte {
 	sum := sha256.Sum256(m.Body)
 	return []byte(strings.Join([]string{"jobgraph seal " + form, m.Subject, m.Get(events.HeaderID), m.Get(events.HeaderType), moment, hex.EncodeToString(sum[:])}, "\n"))
 }
 
-// opened is a seal that fits its message.
+// opened is a seal that matches its message.
 type opened struct {
 	key string
 	at  time.Time
 }
 
-// open checks that a message is as it was when it was sealed.
+// open checks that a message has not changed since it was sealed.
 func open(m *events.Message) (o opened, err error) {
 	text := m.Get(Header)
 	if text == "" {
@@ -101,7 +101,7 @@ func open(m *events.Message) (o opened, err error) {
 	return opened{parts[1], time.UnixMilli(moment)}, nil
 }
 
-// unsealed is the fault of a message that does not count.
+// unsealed returns the fault of a message that does not count.
 func unsealed(m *events.Message, why, hint string) *events.Fault {
 	what := m.Get(events.HeaderType)
 	if kind, ok := events.KindOf(what); ok {

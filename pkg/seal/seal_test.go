@@ -32,7 +32,7 @@ func key(t *testing.T) *seal.Key {
 	return k
 }
 
-// sealed is an answer as it is signed at noon.
+// sealed is an answer that was signed at noon.
 func sealed(t *testing.T, k *seal.Key) *events.Message {
 	t.Helper()
 	m, err := events.Encode(events.NewNames(""), events.Event{
@@ -54,7 +54,7 @@ func reason(f *events.Fault) string {
 	return f.Message
 }
 
-// Whatever differs from what was signed, the seal does not fit.
+// The seal does not match if anything differs from what was signed.
 func TestASealFitsOnlyWhatWasSigned(t *testing.T) {
 	anna, other := key(t), key(t)
 	list := &seal.Signers{Signers: []seal.Signer{{Name: "anna", Key: anna.Public(), Facts: []events.Kind{seal.Any}}, {Name: "other", Key: other.Public(), Facts: []events.Kind{seal.Any}}}}

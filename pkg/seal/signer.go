@@ -14,27 +14,27 @@ import (
 // Any stands for every user or every kind of fact.
 const Any = "*"
 
-// Signer is a key, and what it may sign.
+// Signer is a public key and what it may sign.
 type Signer struct {
-	// Name is the identity that has the key.
+	// Name is the identity that owns the key.
 	Name string `json:"name"`
 	// Key is the public nkey.
 	Key string `json:"key"`
-	// Users are the users in whose name it may ask; Any is every user. Without one it may ask only in no name.
+	// Users are the users in whose name it may ask; Any is every user. Without users it may ask only in no one's name.
 	Users []string `json:"users,omitempty"`
-	// Rights are the roles of package verb that it has in what it asks.
+	// Rights are the roles, in the sense of package verb, that count for its requests.
 	Rights []string `json:"rights,omitempty"`
 	// Facts are the kinds of facts that it may write; Any is every kind.
 	Facts []events.Kind `json:"facts,omitempty"`
-	// Until is the moment from which the key signs nothing any more; what it signed before counts.
+	// Until is the time from which the key may not sign any more; what it signed before counts.
 	Until *time.Time `json:"until,omitempty"`
 }
 
 // Signers are the keys whose signatures count.
 type Signers struct {
-	// Since is the moment from which facts need a signature: a log is older than its list.
+	// Since is the time from which facts need a signature: the beginning of a log may be older than the list.
 	Since time.Time `json:"since"`
-	// Signers are the keys.
+	// Signers are the keys with what each may sign.
 	Signers []Signer `json:"signers"`
 }
 
@@ -49,7 +49,8 @@ func Load(text []byte) (*Signers, error) {
 	return s, nil
 }
 
-// Named gives the user in whose name a request is made that names one, or none. Errors: *events.Fault if the signer may not.
+// Named returns the user in whose name a request is made: the one that it names, or none. Errors: *events.Fault if the signer may
+// not ask in that name.
 func (s *Signer) Named(user string) (string, error) {
 	switch {
 	case slices.Contains(s.Users, Any):
@@ -64,8 +65,8 @@ func (s *Signer) Named(user string) (string, error) {
 	}
 }
 
-// Of finds whose seal a message has that was stored, or arrived, at a moment. Errors: *events.Fault if none counts, and ErrNone with
-// it if there is none.
+// Of returns the signer of a message that was stored, or arrived, at a time. Errors: *events.Fault if no signature counts, joined
+// with ErrNone if there is none.
 func (s *Signers) Of(m *events.Message, at time.Time) (*Signer, error) {
 	o, err := open(m)
 	if err != nil {
@@ -83,10 +84,10 @@ func (s *Signers) Of(m *events.Message, at time.Time) (*Signer, error) {
 	return &s.Signers[i], nil
 }
 
-// Demands reports whether an event counts only with a seal: what closes a request for input, and what stands on a control subject.
+// Demands reports whether an event counts only with a seal: answers to requests for input, and events on a control subject.
 func Demands(e *events.Event) bool { return e.Control || e.Kind == events.KindInputClosed }
 
-// Fact says why a fact that was stored at a moment does not count; nil if it does.
+// Fact says why a fact that was stored at a time does not count; nil if it does.
 func (s *Signers) Fact(m *events.Message, kind events.Kind, at time.Time) *events.Fault {
 	if at.Before(s.Since) {
 		return nil

@@ -11,35 +11,35 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
-// Blobs keeps payloads and files of jobs. It stores no secret of the process.
+// Blobs stores payloads and files of jobs, without the secrets of the process.
 type Blobs struct {
 	bus     *bus.Bus
 	secrets *redact.Set
 	dir     string
 }
 
-// NewBlobs keeps payloads in the object store of a bus. secrets are taken out of them; nil holds none. dir is where the copy of a
-// file without them is made; the system's folder for temporary files when empty.
+// NewBlobs stores payloads in the object store of a bus. It removes secrets from them; nil means none. dir is the folder for copies
+// of files without secrets; if it is empty, the system's folder for temporary files.
 func NewBlobs(b *bus.Bus, secrets *redact.Set, dir string) Blobs { return Blobs{b, secrets, dir} }
 
-// Put keeps a payload under its digest, once.
+// Put stores a payload under its digest, once.
 func (s Blobs) Put(ctx context.Context, job string, data []byte) (events.Ref, error) {
 	return s.bus.Blobs().Put(ctx, job, s.secrets.Redactor().JSON(data))
 }
 
-// Get gives a payload, or store.ErrNotFound.
+// Get returns a payload. Errors: store.ErrNotFound, and those of the bus.
 func (s Blobs) Get(ctx context.Context, job, digest string) ([]byte, error) {
 	return s.bus.Blobs().Get(ctx, job, digest)
 }
 
-// Fetch copies a file, or gives store.ErrNotFound.
+// Fetch copies a file to w. Errors: store.ErrNotFound, and those of the bus.
 func (s Blobs) Fetch(ctx context.Context, job, digest string, w io.Writer) error {
 	return s.bus.Blobs().GetTo(ctx, job, digest, w)
 }
 
-// Store keeps a file under its digest, once. A file that holds secrets is copied without them; in one that is no text, what follows
-// a secret stays where it is. Errors: store.ErrTooLarge for a file that can never be stored, store.ErrConflict for one that changed
-// while it was read, and those of the file.
+// Store stores a file under its digest, once. A file with secrets is copied without them; in a binary file, what follows a secret
+// keeps its position. Errors: store.ErrTooLarge for a file that can never be stored, store.ErrConflict for one that changed while
+// it was read, and those of the file.
 func (s Blobs) Store(ctx context.Context, job string, file io.ReadSeeker) (events.Ref, error) {
 	redactor := s.secrets.Redactor()
 	if redactor.Empty() {
@@ -61,7 +61,7 @@ func (s Blobs) Store(ctx context.Context, job string, file io.ReadSeeker) (event
 			return events.Ref{}, err
 		}
 		defer clean.Close()
-		if err := os.Remove(clean.Name()); err != nil { // It is there as long as it is open, and goes with a runner that is killed.
+		if err := os.Remove(clean.Name()); err != nil { // It exists as long as it is open, and disappears with a runner that is killed.
 			return events.Ref{}, err
 		}
 		if _, err := pass(redactor, clean, file, sized); err != nil {

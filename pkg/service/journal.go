@@ -11,16 +11,16 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
-// Journal has the journals of runs, and is a lease.Journal. It keeps no secret of the process.
+// Journal reads and writes the journals of runs; it is a lease.Journal. It stores no secret of the process.
 type Journal struct {
 	bus     *bus.Bus
 	secrets *redact.Set
 }
 
-// NewJournal has the journals of a bus. secrets are taken out of what is appended; nil holds none.
+// NewJournal accesses the journals of a bus. It removes secrets from what is appended; nil means none.
 func NewJournal(b *bus.Bus, secrets *redact.Set) Journal { return Journal{b, secrets} }
 
-// Read implements lease.Journal. A record that cannot be read counts for nothing but its sequence.
+// Read implements lease.Journal. Of an unreadable record only the sequence counts.
 func (j Journal) Read(ctx context.Context, job, subjob string) ([]run.Entry, error) {
 	list, _, err := j.bus.Journal(job, subjob).Read(ctx)
 	return list, err

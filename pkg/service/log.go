@@ -7,18 +7,19 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
-// Log takes the facts that a service states. It passes on no secret of the process.
+// Log publishes the facts of a service, without the secrets of the process.
 type Log struct {
 	bus     *bus.Bus
 	secrets *redact.Set
-	// reports says whether a report bears its identity as the identity of its message, too.
+	// reports says whether the message of a report carries the report's identity for deduplication.
 	reports bool
 }
 
-// NewLog states facts on a bus. secrets are taken out of them; nil holds none. With reports the broker drops the repeat of a report.
+// NewLog publishes facts on a bus. It removes secrets from them; nil means none. With reports the broker drops the repeat of a
+// report.
 func NewLog(b *bus.Bus, secrets *redact.Set, reports bool) Log { return Log{b, secrets, reports} }
 
-// Once stores a fact if its subject has none yet, or the answer is store.ErrConflict. Errors: a fact that cannot be encoded.
+// Once stores a fact if its subject has none yet; otherwise the result is store.ErrConflict. Errors: a fact that cannot be encoded.
 func (l Log) Once(e events.Event) (lease.Pending, error) {
 	m, err := l.encode(e)
 	if err != nil {
@@ -30,14 +31,14 @@ func (l Log) Once(e events.Event) (lease.Pending, error) {
 	return l.bus.PublishAsync(m, bus.ExpectNone()), nil
 }
 
-// Tell states a fact that is not awaited. It may be lost.
+// Tell publishes a fact without waiting for it. It may be lost.
 func (l Log) Tell(e events.Event) {
 	if m, err := l.encode(e); err == nil {
 		l.bus.PublishAsync(m, bus.Expect{})
 	}
 }
 
-// Live passes bytes to the watchers of a SubJob; nothing is stored.
+// Live passes bytes to those who watch a SubJob; nothing is stored.
 func (l Log) Live(job, subjob string, body []byte) {
 	_ = l.bus.PublishCore(l.bus.Names().Live(job, subjob), nil, l.secrets.Redactor().JSON(body)) // Best effort.
 }

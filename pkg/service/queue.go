@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// retryOpen is the wait before a consumer that was lost is asked for again.
+	// retryOpen is the wait before a lost consumer is opened again.
 	retryOpen = time.Second
-	// drainBound is how long giving unread work back may take.
+	// drainBound limits how long returning unread work may take.
 	drainBound = 2 * time.Second
 )
 
-// Queue reads one queue of work. A consumer that was deleted is made again. It belongs to one goroutine.
+// Queue reads one queue of work. If its consumer is deleted, it is created again. A Queue belongs to one goroutine.
 type Queue struct {
 	name string
 	open func(ctx context.Context) (*bus.Subscription, error)
@@ -29,8 +29,8 @@ type Queue struct {
 	log  *slog.Logger
 }
 
-// OpenQueue begins to read a queue by a subscription that open makes, together with its consumer where that is missing. While the bus
-// is away it waits. name is what logs call it. Errors: those of open, and ctx's.
+// OpenQueue begins to read a queue through the subscription that open returns, which creates the consumer if necessary. While the
+// bus is away it waits. name is for logs. Errors: those of open, and ctx's.
 func OpenQueue(ctx context.Context, name string, log *slog.Logger, open func(ctx context.Context) (*bus.Subscription, error)) (*Queue, error) {
 	q := &Queue{name: name, open: open, log: log}
 	return q, bus.Await(ctx, func() error { return q.reopen(ctx) })
@@ -44,7 +44,7 @@ func (q *Queue) reopen(ctx context.Context) error {
 	return err
 }
 
-// Next blocks for the first message and gives at most so many. Errors: those of the subscription, and ctx's.
+// Next blocks for the first message and returns at most most messages. Errors: those of the subscription, and ctx's.
 func (q *Queue) Next(ctx context.Context, most int) ([]bus.Delivery, error) {
 	for {
 		list, err := q.sub.Next(ctx, most)
@@ -64,7 +64,8 @@ func (q *Queue) Next(ctx context.Context, most int) ([]bus.Delivery, error) {
 	}
 }
 
-// Drain ends the reading and gives back what was not begun, so that another process has it at once and not after the broker's wait.
+// Drain ends the reading and returns unread work to the queue, so that another process gets it at once instead of after the
+// broker's timeout.
 func (q *Queue) Drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, drainBound)
 	defer cancel()
@@ -81,10 +82,10 @@ func (q *Queue) Drain(ctx context.Context) {
 	}
 }
 
-// Stop ends the reading: what is unread goes to another process after the broker's wait.
+// Stop ends the reading; unread work goes to another process after the broker's timeout.
 func (q *Queue) Stop() { q.sub.Stop() }
 
-// Delivery is a delivery of the bus as loops see it, settled by a receipt.
+// Delivery is a delivery of the bus in the form of the loops, settled by a receipt.
 func Delivery(d *bus.Delivery, by queue.Receipt) queue.Delivery {
 	m := d.Message()
 	return queue.Delivery{

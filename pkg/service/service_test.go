@@ -30,7 +30,7 @@ func noErr(t *testing.T, err error) {
 	}
 }
 
-// none fails the test if text holds the secret, or lost what stands beside it.
+// none fails the test if a text contains the secret, or has lost the words around it.
 func none(t *testing.T, what string, text []byte) {
 	t.Helper()
 	if bytes.Contains(text, []byte(secret)) || !bytes.Contains(text, []byte("kept")) {
@@ -102,7 +102,7 @@ func TestAQueueEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// The broker's patience with a message of the pool is minutes; the next reader has what was given back at once.
+// The broker would redeliver a message of the pool only after minutes; the next reader gets what was given back at once.
 func TestADrainedQueueGivesBackWhatItHasNotBegun(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{}).Bus("test")
 	first := open(t, b)
@@ -177,7 +177,7 @@ func TestAFileIsStoredWithoutSecretsAndAnyOtherAsItIs(t *testing.T) {
 		}
 	}
 	plain := strings.NewReader("kept as it is")
-	if _, err := plain.Seek(5, io.SeekStart); err != nil { // Where a reader stands does not matter.
+	if _, err := plain.Seek(5, io.SeekStart); err != nil { // The position of a reader does not matter.
 		t.Fatal(err)
 	}
 	ref, err := blobs.Store(t.Context(), "j", plain)

@@ -10,14 +10,14 @@ import (
 	"text/template/parse"
 )
 
-// deepest limits how deep templates may use one another, so that one that uses itself is an error.
+// deepest limits how deep templates may call each other, so that a template that calls itself is an error.
 const deepest = 1000
 
-// execution writes one template, and those that it uses.
+// execution writes a template and those that it calls.
 type execution struct {
 	of        *Template
 	out       *strings.Builder
-	tree      *parse.Tree // The one that is being written, for the places in errors.
+	tree      *parse.Tree // The template being written, for positions in errors.
 	variables []variable  // The innermost last.
 	depth     int
 }
@@ -27,7 +27,7 @@ type variable struct {
 	value reflect.Value
 }
 
-// jump says that a range is left (break) or goes on with its next element (continue).
+// jump says that a range ends (break) or continues with its next element (continue).
 type jump int
 
 const (
@@ -36,7 +36,7 @@ const (
 	continues
 )
 
-// call writes a template by its name. Its variables are its own.
+// call writes the template with a name, which has its own variables.
 func (e *execution) call(name string, dot reflect.Value, at parse.Node) {
 	tree := e.of.trees[name]
 	switch {
@@ -100,7 +100,7 @@ func (e *execution) node(dot reflect.Value, node parse.Node) jump {
 	return onward
 }
 
-// block forgets the variables of a block at its end.
+// block removes the variables of a block at its end.
 func (e *execution) block(do func() jump) jump {
 	outer := len(e.variables)
 	j := do()
@@ -119,8 +119,8 @@ func (e *execution) truth(at parse.Node, v reflect.Value) bool {
 	return truth
 }
 
-// each writes the body of a range for every element, or its else. The variables of the range hold the whole before and after it, as pipe has
-// left them.
+// each writes the body of a range for every element, or its else branch. Before and after, the variables of the range hold the
+// whole value, as set by pipe.
 func (e *execution) each(dot reflect.Value, n *parse.RangeNode) jump {
 	over, _ := indirect(e.pipe(dot, n.Pipe))
 	names, some := n.Pipe.Decl, false
@@ -150,7 +150,8 @@ func (e *execution) each(dot reflect.Value, n *parse.RangeNode) jump {
 	return onward
 }
 
-// elements gives the elements of a value to a function, until that says no. Those of a map come in the order of their keys.
+// elements passes the elements of a value to a function until that returns false. Elements of a map come in the order of their
+// keys.
 func (e *execution) elements(at *parse.RangeNode, over reflect.Value, do func(key, element reflect.Value) bool) {
 	switch {
 	case !over.IsValid():

@@ -10,14 +10,14 @@ import (
 	"text/template/parse"
 )
 
-// function takes values that may be of no type: see none.
+// function takes values that may have no type: see none.
 type function struct {
 	least, most int // Arguments; a most of 0 means any number.
 	do          func(args []reflect.Value) (any, error)
 }
 
-// functions are those of text/template but for call, and join, which is strings.Join. The two that do not look at all of their arguments
-// are in apply.
+// functions are those of text/template except call, plus join, which is strings.Join. The two that do not evaluate all of their
+// arguments are in apply.
 var functions = map[string]function{
 	"and":      {least: 1},
 	"or":       {least: 1},
@@ -40,7 +40,7 @@ var functions = map[string]function{
 	"join":     {2, 2, join},
 }
 
-// known are the names for the parser, which looks at nothing else.
+// known has the names of functions for the parser, which needs nothing else.
 var known = func() map[string]any {
 	names := map[string]any{}
 	for name := range functions {
@@ -87,7 +87,7 @@ func truth(v reflect.Value) bool {
 	return is
 }
 
-// plain are values for fmt.
+// plain converts values for fmt.
 func plain(args []reflect.Value) []any {
 	all := make([]any, len(args))
 	for i, v := range args {
@@ -129,7 +129,7 @@ func length(args []reflect.Value) (any, error) {
 	}
 }
 
-// index returns an element: index x 1 2 is x[1][2] of Go. A map that lacks a key gives the zero of its elements.
+// index returns an element: index x 1 2 is x[1][2] in Go. For a missing key of a map it is the zero value.
 func index(args []reflect.Value) (any, error) {
 	at := args[0]
 	for _, key := range args[1:] {
@@ -161,7 +161,7 @@ func index(args []reflect.Value) (any, error) {
 	return at, nil
 }
 
-// slice returns a part: slice x 1 2 is x[1:2] of Go.
+// slice returns a part: slice x 1 2 is x[1:2] in Go.
 func slice(args []reflect.Value) (any, error) {
 	v, null := indirect(args[0])
 	if null || !v.IsValid() {
@@ -194,7 +194,7 @@ func slice(args []reflect.Value) (any, error) {
 	}
 }
 
-// position reads a whole number from 0 to last.
+// position reads an integer from 0 to last.
 func position(v reflect.Value, last int) (int, error) {
 	v, _ = indirect(v)
 	var i int64
@@ -202,7 +202,7 @@ func position(v reflect.Value, last int) (int, error) {
 	case v.IsValid() && v.CanInt():
 		i = v.Int()
 	case v.IsValid() && v.CanUint():
-		i = int64(min(v.Uint(), 1<<62)) //nolint:gosec // It is far beyond the last one.
+		i = int64(min(v.Uint(), 1<<62)) //nolint:gosec // It is far beyond the last position.
 	default:
 		return 0, errors.New("an index is a whole number")
 	}
@@ -222,7 +222,7 @@ func equal(args []reflect.Value) (any, error) {
 	return false, nil
 }
 
-// same compares two values: numbers by their size, whatever their types are, others of one kind by ==.
+// same compares two values: numbers by value, whatever their types, others of one kind by ==.
 func same(a, b reflect.Value) (bool, error) {
 	a, b = inside(a), inside(b)
 	switch {
@@ -244,7 +244,7 @@ func same(a, b reflect.Value) (bool, error) {
 	return a.Type() == b.Type() && a.Equal(b), nil
 }
 
-// inside takes a value out of an interface.
+// inside unwraps an interface.
 func inside(v reflect.Value) reflect.Value {
 	if v.Kind() == reflect.Interface {
 		return v.Elem()
@@ -272,7 +272,7 @@ func basic(v reflect.Value) bool {
 	return v.CanInt() || v.CanUint() || v.CanFloat() || v.CanComplex() || v.Kind() == reflect.String || v.Kind() == reflect.Bool
 }
 
-// compared makes a function of an order.
+// compared makes a function from an ordering.
 func compared(is func(order int) bool) func(args []reflect.Value) (any, error) {
 	return func(args []reflect.Value) (any, error) {
 		result, err := order(inside(args[0]), inside(args[1]))

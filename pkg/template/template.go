@@ -10,13 +10,13 @@ import (
 // Template is a set of named templates. It is safe for concurrent use once it has been parsed.
 type Template struct{ trees map[string]*parse.Tree }
 
-// Parse reads a template and those that it defines. Errors: of the syntax, with name and line, and an unknown function.
+// Parse parses a template and those that it defines. Errors: of the syntax, with name and line, and an unknown function.
 func Parse(name, text string) (*Template, error) {
 	t := &Template{map[string]*parse.Tree{}}
 	return t, t.Add(name, text)
 }
 
-// Add reads more templates into the set. One that is not empty replaces one of the same name.
+// Add parses more templates into the set. One that is not empty replaces an existing one with the same name.
 func (t *Template) Add(name, text string) error {
 	trees, err := parse.Parse(name, text, "", "", known)
 	if err != nil {
@@ -34,7 +34,8 @@ func (t *Template) Add(name, text string) error {
 // Has reports whether the set has a template of this name.
 func (t *Template) Has(name string) bool { return t.trees[name] != nil }
 
-// Execute returns the text of a template for some data. A field or a key that the data does not have is an error, which says where.
+// Execute returns the text of a template for some data. A field or key that the data does not have is an error that names the
+// place.
 func (t *Template) Execute(name string, data any) (text string, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -51,7 +52,7 @@ func (t *Template) Execute(name string, data any) (text string, err error) {
 	return out.String(), nil
 }
 
-// failure ends an execution: it is what a panic within this package carries up to Execute.
+// failure is the panic value that carries an error up to Execute.
 type failure struct{ err error }
 
 // fail ends the execution with an error at a node.

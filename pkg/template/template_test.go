@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/template"
 )
 
-// thing is data of every kind that templates may meet.
+// thing is data of every kind that a template may use.
 type thing struct {
 	Name    string
 	Count   int
@@ -36,7 +36,7 @@ func sample() thing {
 	}
 }
 
-// oracle is what text/template says.
+// oracle returns the result of text/template.
 func oracle(text string, data any) (string, error) {
 	t, err := standard.New("t").Funcs(standard.FuncMap{"join": strings.Join}).Option("missingkey=error").Parse(text)
 	if err != nil {
@@ -69,7 +69,7 @@ var texts = []string{
 	"{{and .Is .Name}}{{and 0 .Missing}}{{or .Below.Name .Missing}}{{or 0 \"\"}}{{not 1}}{{and .Is (not .Words)}}{{eq .Is true}}{{eq nil .Below.Below}}{{eq .Any nil}}",
 	"{{print 1 \"a\" .Is}}{{println .Name}}{{printf \"%q %d %v\" .Name .Count nil}}{{.Name | printf \"%s-%s\" \"a\"}}{{.Name | html | print}}{{js .Name}}{{urlquery .Name}}",
 	"{{join .Words \", \"}}{{.Words | len}}{{\"quoted\"}}{{`raw`}}{{'a'}}{{1.5}}{{1e3}}{{0x1F}}{{1i}}{{true}}{{-4}}{{.Table.a}}{{.Table.b}}{{(print .Name).Missing}}", "{{/* comment */}}{{- /* x */ -}} a", "{{.Table.nil}}{{.Table.list}}",
-	// Errors.
+	// Templates with errors.
 	"{{.Missing}}", "{{.Table.missing}}", "{{.hidden}}", "{{.Name.First}}", "{{.Below.Below.Name}}", "{{index .Words 3}}", "{{index .Words \"x\"}}", "{{index .Table 1}}", "{{index .Count 1}}", "{{len 3}}", "{{len nil}}",
 	"{{template \"none\"}}", "{{nil}}", "{{1 2}}", "{{.Name 1}}", "{{.Name | .Count}}", "{{lt .Is true}}", "{{lt 1 \"a\"}}", "{{eq 1 \"a\"}}", "{{eq .Words .Words}}", "{{eq .Is 1}}", "{{not}}", "{{not 1 2}}", "{{eq 1}}", "{{printf}}", "{{printf 1}}", "{{join 1 2}}", "{{join .Words 1}}",
 	"{{range .Name}}x{{end}}", "{{range .Share}}{{end}}", "{{define \"a\"}}{{template \"a\"}}{{end}}{{template \"a\"}}", "{{slice .Words 2 1}}", "{{slice .Count}}", "{{slice .Words 9}}", "{{slice .Name 0 1 2}}", "{{$x}}", "{{", "{{if}}", "{{unknown}}", "{{end}}", "{{break}}", "{{.Small | index .Words}}", "{{index nil 1}}", "{{slice nil}}",
@@ -93,7 +93,7 @@ func compare(t *testing.T, text, name string, data any) {
 	}
 }
 
-// Methods are what the package leaves out, on purpose.
+// The package leaves methods out on purpose.
 func TestMethodsAndCallsAreNotThere(t *testing.T) {
 	for text, said := range map[string]string{
 		"{{.Waits.Seconds}}": `template: t:1:8: at <.Waits.Seconds>: a value of type time.Duration has no field Seconds`,
@@ -147,7 +147,7 @@ func FuzzTheLanguageIsThatOfTheStandardLibrary(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		// Ranges over texts, functions and huge numbers are left out, and so are methods, for which see above.
+		// It does not support ranges over texts, functions and huge numbers, nor methods, as shown above.
 		if strings.Contains(text, "call") || strings.Contains(text, "range") && strings.ContainsAny(text, "0123456789") || strings.Contains(text, "Waits") {
 			return
 		}

@@ -6,13 +6,13 @@ import (
 	"text/template/parse"
 )
 
-// Computed is data that knows more than its fields: what a method without arguments is to text/template.
+// Computed is data that can compute more than its fields, like the methods without arguments in text/template.
 type Computed interface {
-	// Compute returns the value of a name, and whether there is one.
+	// Compute returns the value for a name; found is false if there is none.
 	Compute(name string) (value any, found bool)
 }
 
-// none is what a nil is: a value without a type.
+// none represents nil: a value without a type.
 var none reflect.Value
 
 func valueOf(v any) reflect.Value {
@@ -22,7 +22,7 @@ func valueOf(v any) reflect.Value {
 	return reflect.ValueOf(v)
 }
 
-// pipe returns the value of a pipeline and keeps it in the variables that the pipeline names.
+// pipe returns the value of a pipeline and stores it in the variables that the pipeline names.
 func (e *execution) pipe(dot reflect.Value, p *parse.PipeNode) reflect.Value {
 	if p == nil {
 		return none
@@ -40,7 +40,7 @@ func (e *execution) pipe(dot reflect.Value, p *parse.PipeNode) reflect.Value {
 	return v
 }
 
-// command returns the value of one part of a pipeline. A function takes the value of the part before it as its last argument.
+// command returns the value of one part of a pipeline. A function gets the value of the preceding part as its last argument.
 func (e *execution) command(dot reflect.Value, c *parse.CommandNode, before reflect.Value, piped bool) reflect.Value {
 	if f, is := c.Args[0].(*parse.IdentifierNode); is {
 		return e.apply(dot, f, c.Args[1:], before, piped)
@@ -87,7 +87,7 @@ func (e *execution) value(dot reflect.Value, node parse.Node) reflect.Value {
 	return none
 }
 
-// number returns a constant in the type that Go would give it.
+// number returns a constant with the type that Go would give it.
 func (e *execution) number(n *parse.NumberNode) reflect.Value {
 	switch {
 	case n.IsComplex && !n.IsFloat && !n.IsInt && !n.IsUint:
@@ -103,7 +103,7 @@ func (e *execution) number(n *parse.NumberNode) reflect.Value {
 	return none
 }
 
-// pointed reports whether a number is written as one with a fraction or an exponent.
+// pointed reports whether a number is written with a fraction or an exponent.
 func pointed(text string) bool {
 	if len(text) > 1 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') {
 		return hasAny(text, ".pP")
@@ -122,7 +122,7 @@ func hasAny(text, chars string) bool {
 	return false
 }
 
-// fields follows names from a value on.
+// fields follows a chain of names, starting at a value.
 func (e *execution) fields(at parse.Node, v reflect.Value, names []string) reflect.Value {
 	for _, name := range names {
 		v = e.field(at, v, name)
@@ -165,7 +165,7 @@ func (e *execution) field(at parse.Node, of reflect.Value, name string) reflect.
 	return none
 }
 
-// indirect follows pointers and interfaces. It also reports whether one of them is nil, in which case it returns that one.
+// indirect follows pointers and interfaces. If one of them is nil, it returns that one and reports so.
 func indirect(v reflect.Value) (reflect.Value, bool) {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		if v.IsNil() {
@@ -181,7 +181,7 @@ var (
 	fault    = reflect.TypeFor[error]()
 )
 
-// printed returns what fmt prints for a value, as text/template has it: what a pointer leads to, and "<no value>" for nothing.
+// printed returns what fmt prints for a value, as in text/template: pointers are followed, and nothing prints as "<no value>".
 func printed(v reflect.Value) (any, bool) {
 	if v.Kind() == reflect.Pointer {
 		v, _ = indirect(v)

@@ -8,9 +8,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
-// AsyncAPI describes what programs and Jobgraph say to each other on the bus, in the form of AsyncAPI 3.0: the verbs as requests with
+// AsyncAPI describes what programs and Jobgraph exchange on the bus, in the form of AsyncAPI 3.0: the verbs as requests with
 // replies, the facts of jobs and schedules, and the messages for workers. It is made from the tables of verbs and of events. The
-// application that it describes is Jobgraph: what it receives, others send.
+// described application is Jobgraph: it receives what others send.
 func AsyncAPI(version string, names events.Names) map[string]any {
 	d := &asyncDocument{channels: object{}, operations: object{}, messages: object{}, schemas: object{"fault": schemaNamed("fault")}}
 	d.messages["fault"] = message("Fault", "Why a request was refused. The header Nats-Service-Error-Code has its code.", "fault")
@@ -109,7 +109,7 @@ func schemaNamed(name string) object {
 
 var placeholder = regexp.MustCompile(`\{([a-z]+)\}`)
 
-// about says what stands in place of the parameters of subjects.
+// about describes the parameters of subjects.
 var about = map[string]string{
 	"shard": "The shard of the job, a number that follows from its id.", "job": "The id of the job.", "subjob": "The id of the SubJob.", "run": "The number of the run.",
 	"request": "The id of the request for input.", "timer": "The id of the timer.", "turn": "How many changes of status the job had.", "pool": "The pool of the expert.",
@@ -130,7 +130,7 @@ func (d *asyncDocument) channel(id, address, title string, messages object) {
 	d.channels[id] = c
 }
 
-// says adds a message with a channel of its own, and the operations on it.
+// says adds a message with a separate channel, and the operations on it.
 func (d *asyncDocument) says(id, address, title, schema string, headers object, actions ...string) {
 	d.add(id, message(id, title, schema), schema, headers)
 	d.channel(id, address, title, object{"message": ref("components", "messages", id)})
@@ -141,7 +141,7 @@ func (d *asyncDocument) says(id, address, title, schema string, headers object, 
 	}
 }
 
-// event describes a fact of a job. Requests to a job and what workers report are received, too.
+// event describes a fact of a job. Jobgraph also receives control events and the reports of workers.
 func (d *asyncDocument) event(e *events.Definition, names events.Names) {
 	actions := []string{"send"}
 	switch e.Kind {

@@ -16,8 +16,9 @@ import (
 
 type object = map[string]any
 
-// shape is an object of AsyncAPI 3.0 as its specification has it: the fields it may have, with the shape of each. A field with "!" has
-// to be there. The shapes "text", "any", "schema" and "texts" are values; "[]X" is a list and "{}X" a map of X; "@X" is a reference to X.
+// shape is an object of AsyncAPI 3.0 as specified: the fields that it may have, with the shape of each. A field with "!" is
+// required. The shapes "text", "any", "schema" and "texts" are values; "[]X" is a list and "{}X" a map of X; "@X" is a reference to
+// X.
 var shapes = map[string]map[string]string{
 	"document":   {"asyncapi!": "text", "info!": "info", "defaultContentType": "text", "servers": "{}server", "channels": "{}channel", "operations": "{}operation", "components": "components"},
 	"info":       {"title!": "text", "version!": "text", "description": "text"},
@@ -33,7 +34,7 @@ var shapes = map[string]map[string]string{
 	"components": {"messages": "{}message", "schemas": "{}schema"},
 }
 
-// document is the document as a reader gets it.
+// document is the document as a reader receives it.
 type document struct {
 	*testing.T
 	all object
@@ -52,7 +53,7 @@ func read(t *testing.T) *document {
 	return d
 }
 
-// at follows a reference; nil if there is nothing.
+// at follows a reference; nil if there is no target.
 func (d *document) at(ref string) any {
 	var of any = d.all
 	for part := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {

@@ -6,8 +6,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Graph is the graph of a job at an event, planning and finalising left out. The service on the bus gives job_id, status, plan_version
-// and, of each SubJob, id, status, title, expert, run and dependencies; the route gives all of it.
+// Graph is the graph of a job at an event, without planning and finalising. The service on the bus returns job_id, status,
+// plan_version and, for each SubJob, id, status, title, expert, run and dependencies; the HTTP route returns all of it.
 type Graph struct {
 	JobID       string        `json:"job_id"`
 	Status      events.Status `json:"status"`
@@ -20,7 +20,7 @@ type Graph struct {
 	Seq  uint64    `json:"seq,omitempty"`
 	Time time.Time `json:"time,omitzero"`
 	Head uint64    `json:"head,omitempty"`
-	// Partial is true if only what changed since an event is given: SubJobs, Replaced, and no Edges and Versions.
+	// Partial is true if only what changed since an event is included: SubJobs and Replaced, without Edges and Versions.
 	Partial bool `json:"partial,omitempty"`
 	// Created and Ended are times of the log.
 	Created time.Time `json:"created,omitzero"`
@@ -57,7 +57,7 @@ type Node struct {
 	Run    int      `json:"run,omitempty"`
 	Deps   []string `json:"dependencies,omitempty"`
 	*Box
-	// Version is the version of the graph that brought it.
+	// Version is the version of the graph that added it.
 	Version int `json:"version,omitempty"`
 	// Owner is the worker of its latest run. Ready, Started and Ended are times of the log.
 	Owner   string    `json:"owner,omitempty"`
@@ -72,14 +72,14 @@ type Node struct {
 	// Lessons and Artifacts count those of its runs and of its result.
 	Lessons   int `json:"lessons,omitempty"`
 	Artifacts int `json:"artifacts,omitempty"`
-	// Request is the request for input that it waits for; WaitUntil is when it goes on by itself.
+	// Request is the request for input that it waits for; WaitUntil is when it continues by itself.
 	Request   string    `json:"request,omitempty"`
 	WaitUntil time.Time `json:"wait_until,omitzero"`
 	// Reason says why it failed, was stopped or skipped.
 	Reason string `json:"reason,omitempty"`
 	// Progress is its latest milestone.
 	Progress *events.SubJobProgressed `json:"progress,omitempty"`
-	// ReplacedIn is the version of the graph that removed it, ReplacedBy the SubJobs that stand in its place.
+	// ReplacedIn is the version of the graph that removed it, ReplacedBy the SubJobs that replaced it.
 	ReplacedIn int      `json:"replaced_in,omitempty"`
 	ReplacedBy []string `json:"replaced_by,omitempty"`
 }
@@ -95,14 +95,14 @@ type Box struct {
 	Group string `json:"group,omitempty"`
 }
 
-// Cost is what something has cost; zeros are written too.
+// Cost is an amount that was spent; zeros are written as well.
 type Cost struct {
 	Tokens  int64   `json:"tokens"`
 	CostUSD float64 `json:"cost_usd"`
 }
 
-// PlanVersion is a version of a graph. Seq and Time are those of the event that brought it, By who made it. Added and Removed are
-// ids of SubJobs, empty for the first version.
+// PlanVersion is a version of a graph. Seq and Time are those of the event that introduced it; By says who made it. Added and
+// Removed are ids of SubJobs, empty for the first version.
 type PlanVersion struct {
 	Version int       `json:"plan_version"`
 	Seq     uint64    `json:"seq"`
@@ -122,7 +122,7 @@ type OpenQuestion struct {
 	Expires time.Time        `json:"expires,omitzero"`
 }
 
-// Timeline is what a job's graph looked like at every event of its log. Times are milliseconds since Created, of the log.
+// Timeline is what a job's graph looked like at every event of its log. Times are in milliseconds since Created.
 type Timeline struct {
 	JobID   string        `json:"job_id"`
 	Status  events.Status `json:"status"`
@@ -132,7 +132,7 @@ type Timeline struct {
 	Time    time.Time     `json:"time"`
 	Created time.Time     `json:"created"`
 	Ended   time.Time     `json:"ended,omitzero"`
-	// IDs are all SubJobs that ever were.
+	// IDs are all SubJobs that ever existed.
 	IDs []string `json:"ids"`
 	// Events are the events of the log: sequence, milliseconds, kind.
 	Events [][]any `json:"events"`
@@ -142,7 +142,7 @@ type Timeline struct {
 	Moves [][]any `json:"moves"`
 	// StatusMoves are the changes of the job: sequence, status.
 	StatusMoves [][]any `json:"status_moves"`
-	// Runs are those of all SubJobs, in the order in which they were issued.
+	// Runs are the runs of all SubJobs, in the order in which they were issued.
 	Runs []RunLine `json:"runs"`
 	// Calls are those of models, tools and services, if they were asked for.
 	Calls []CallLine `json:"calls,omitempty"`
@@ -158,7 +158,7 @@ type Picture struct {
 	Edges       [][]int      `json:"edges"`
 }
 
-// PictureBox is a SubJob in a Picture. Version is the version of the graph that brought it.
+// PictureBox is a SubJob in a Picture. Version is the version of the graph that added it.
 type PictureBox struct {
 	ID     string `json:"id"`
 	Title  string `json:"title,omitempty"`
@@ -167,8 +167,8 @@ type PictureBox struct {
 	Version int `json:"version,omitempty"`
 }
 
-// RunLine is a run of a SubJob: Queued when it was issued, Started when a worker began, Ended when it was over; nil if unknown. Seq is
-// the event that ended it, Outcome how; one that asked a person or a moment has the outcome "waiting".
+// RunLine is a run of a SubJob: Queued is when it was issued, Started when a worker began, Ended when it was over; nil if unknown.
+// Seq is the event that ended it, Outcome its outcome; a run that parked to wait for a person or a time has the outcome "waiting".
 type RunLine struct {
 	SubJob  string `json:"subjob"`
 	Run     int    `json:"run"`

@@ -7,15 +7,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// SubJobQuery names a SubJob, at an event.
+// SubJobQuery names a SubJob and an event.
 type SubJobQuery struct {
 	SubJobRef
-	// At is the sequence of the event up to which the log counts; 0 means all of it.
+	// At is the sequence of the last event of the log to consider; 0 means all of it.
 	At uint64 `json:"at,omitempty"`
 }
 
-// SubJobOf is everything known about a SubJob. State has its state, Spec its text as planned and edited, Output or Ref its result, Lessons
-// those of its runs. Long texts are cut.
+// SubJobOf is everything known about a SubJob: State is its state, Spec its text as planned and edited, Output or Ref its result,
+// Lessons are those of its runs. Long texts are cut.
 type SubJobOf struct {
 	JobID  string          `json:"job_id"`
 	State  json.RawMessage `json:"state"`
@@ -31,18 +31,18 @@ type SubJobOf struct {
 	Inputs []InputOf `json:"inputs"`
 	// Brief is what its latest run knew about the job.
 	Brief json.RawMessage `json:"brief,omitempty"`
-	// Log is the end of what its latest run wrote; LogSize is the length of all that is kept, in bytes.
+	// Log is the end of the log of its latest run; LogSize is the length of what is stored of it, in bytes.
 	Log     string `json:"log,omitempty"`
 	LogSize int    `json:"log_size,omitempty"`
 	// Why says why it does not run.
 	Why json.RawMessage `json:"why,omitempty"`
 	// Runs are its runs, oldest first.
 	Runs []RunOf `json:"runs"`
-	// Actions are what a person can do with it.
+	// Actions are what a person can do with the SubJob.
 	Actions []Action `json:"actions"`
 }
 
-// FileLine is a file with where it is: Href gives all of it, and Preview is the kind of its preview.
+// FileLine is a file and its address: Href returns all of it, and Preview is the kind of its preview.
 type FileLine struct {
 	events.Ref
 	Href    string `json:"href"`
@@ -62,14 +62,15 @@ type CallOf struct {
 	events.Spent
 	Asked  time.Time `json:"asked"`
 	TookMS int64     `json:"took_ms"`
-	// Answer is what was recorded: JSON, or a text if it is cut. Href gives all of an answer of Size bytes that was cut.
+	// Answer is the recorded answer: JSON, or text if it is cut. Size is its length in bytes; Href returns all of an answer that is
+	// cut.
 	Answer    json.RawMessage `json:"answer,omitempty"`
 	Size      int64           `json:"answer_size,omitempty"`
 	Truncated bool            `json:"answer_truncated,omitempty"`
 	Href      string          `json:"answer_href,omitempty"`
 }
 
-// InputOf is the result of a predecessor: JSON, or a text if it is cut.
+// InputOf is the result of a predecessor: JSON, or text if it is cut.
 type InputOf struct {
 	SubJob    string          `json:"subjob"`
 	Output    json.RawMessage `json:"output,omitempty"`
@@ -92,9 +93,9 @@ type RunOf struct {
 	Seq uint64 `json:"seq,omitempty"`
 }
 
-// Action is something a person can do, in every form: Method, Path and Input over HTTP, CLI and NATS as command lines; NATS is empty
-// for a verb of the gateway alone. Permitted says whether the roles of the person allow it, Possible whether the state does; Reason says
-// why not.
+// Action is something that a person can do, in every form: Method, Path and Input over HTTP, CLI and NATS as command lines; NATS is
+// empty for a verb that only the gateway has. Permitted says whether the person's roles allow it, Possible whether the state does;
+// Reason says why not.
 type Action struct {
 	Verb      string         `json:"verb"`
 	About     string         `json:"about"`
@@ -114,10 +115,10 @@ type Actions struct {
 	Actions []Action `json:"actions"`
 }
 
-// Rendering asks for a text as HTML. Kind is markdown, code, json or diff.
+// Rendering requests HTML for a text. Kind is markdown, code, json or diff.
 type Rendering struct {
 	Kind string `json:"kind"`
-	// Text is what is rendered, Language the programming language of code.
+	// Text is the text to render, Language the programming language of code.
 	Text     string `json:"text,omitempty"`
 	Language string `json:"language,omitempty"`
 	// Before and After are the sides of a difference: texts, or any JSON.
@@ -150,7 +151,7 @@ type PayloadRef struct {
 	Digest string `json:"digest"`
 }
 
-// Me is who asks. Verbs are those that the roles permit.
+// Me is the user who asks. Verbs are those that the roles permit.
 type Me struct {
 	User    string   `json:"user,omitempty"`
 	Name    string   `json:"name"`
@@ -159,13 +160,13 @@ type Me struct {
 	Version string   `json:"version"`
 }
 
-// Draft is a plan that is shown before it runs, in native form.
+// Draft is a plan to be shown before it runs, in native form.
 type Draft struct {
 	Plan json.RawMessage `json:"plan"`
 }
 
-// Drawn is a plan as a picture. Faults are what would keep it from running, as far as the plan alone tells; the planner checks more when
-// it is submitted.
+// Drawn is a plan as a picture. Faults are what would keep it from running, as far as the plan alone shows; the planner checks more
+// when it is submitted.
 type Drawn struct {
 	Layout *Picture      `json:"layout,omitempty"`
 	Faults events.Faults `json:"faults,omitempty"`

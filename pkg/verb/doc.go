@@ -1,6 +1,7 @@
 // Package verb is the table of everything that a program can ask of Jobgraph: each verb with its input, output, faults, roles and
-// effect, and where it is reached. The endpoints on the bus with their metadata, the routes of the gateway, the OpenAPI and AsyncAPI documents,
-// the matrix of roles and the tables in the docs are made from it. The HTTP status of each fault code stands here, too.
+// effect, and where it can be reached. The endpoints on the bus with their metadata, the routes of the gateway, the OpenAPI and
+// AsyncAPI documents, the matrix of roles and the tables in the docs are made from it. The package also maps fault codes to HTTP
+// statuses.
 //
-// The package holds data and pure functions. Services answer the verbs; none is answered here.
+// It holds data and pure functions. Services answer the verbs.
 package verb

@@ -47,28 +47,28 @@ type OpenInputs struct {
 	ID string `json:"id,omitempty"`
 }
 
-// Ending asks for the end of a job or a part of it.
+// Ending requests the end of a job or of a part of it.
 type Ending struct {
 	Ref
 	events.StopRequested
-	// Wait false answers as soon as the request is in the log; otherwise the answer waits for the end, up to Timeout (5 s).
+	// If Wait is false, the answer comes as soon as the request is in the log; otherwise it waits for the end, up to Timeout (5 s).
 	Wait    *bool           `json:"wait,omitempty"`
 	Timeout events.Duration `json:"timeout,omitempty"`
 }
 
-// Recovery asks a job to continue.
+// Recovery requests that a job continue.
 type Recovery struct {
 	Ref
 	events.RecoverRequested
 }
 
-// Retry asks for another run of a SubJob.
+// Retry requests another run of a SubJob.
 type Retry struct {
 	Ref
 	events.RetryRequested
 }
 
-// Rerun asks to run a SubJob again, and what depends on it.
+// Rerun requests that a SubJob and everything that depends on it run again.
 type Rerun struct {
 	Ref
 	events.RerunRequested
@@ -80,7 +80,7 @@ type PlanEdit struct {
 	events.PlanEdited
 }
 
-// Forking asks for a new job that starts where another one stands.
+// Forking requests a new job that starts from the state of another one.
 type Forking struct {
 	Ref
 	// At is the sequence of the event where the new job starts; 0 means the last one.
@@ -101,16 +101,16 @@ type Answer struct {
 	Ref
 	// Request names the request; it may be omitted if only one is open.
 	Request string `json:"request,omitempty"`
-	// Answer is any JSON, By who gives it. Action is "answered", when empty, or "cancelled".
+	// Answer is any JSON, By is the person who gives it. Action is "answered" (the default) or "cancelled".
 	Answer json.RawMessage    `json:"answer,omitempty"`
 	By     string             `json:"by,omitempty"`
 	Action events.InputAction `json:"action,omitempty"`
 }
 
-// Waiting asks for the end of a job.
+// Waiting requests an answer when a job has ended.
 type Waiting struct {
 	Ref
-	// Timeout is how long the answer may take: 50 s if it is left out or 0, an hour at most.
+	// Timeout limits the wait: 50 s if it is left out or 0, an hour at most.
 	Timeout events.Duration `json:"timeout,omitempty"`
 }
 
@@ -127,7 +127,7 @@ type EventQuery struct {
 	// After leaves out events up to this sequence; Limit bounds the answer, 1,000 if 0.
 	After uint64 `json:"after,omitempty"`
 	Limit int    `json:"limit,omitempty"`
-	// Until is "end" for a stream that ends with the job; otherwise it goes on.
+	// Until is "end" for a stream that ends with the job; otherwise the stream continues.
 	Until string `json:"until,omitempty"`
 }
 
@@ -139,19 +139,19 @@ type LiveQuery struct {
 	From   uint64 `json:"from,omitempty"`
 }
 
-// GraphQuery asks for the graph of a job.
+// GraphQuery requests the graph of a job.
 type GraphQuery struct {
 	Ref
 	// Format is json, if empty, or svg.
 	Format string `json:"format,omitempty"`
-	// At is the sequence of the event whose graph is meant; 0 means the last one.
+	// At is the sequence of the event at which the graph is wanted; 0 means the last one.
 	At uint64 `json:"at,omitempty"`
-	// Since is the sequence of a graph that the caller has: if the version of the graph is still the same, only SubJobs that changed
-	// after it are given, without edges and versions.
+	// Since is the sequence of a graph that the caller has: if the version of the graph is still the same, the answer has only
+	// SubJobs that changed after it, without edges and versions.
 	Since uint64 `json:"since,omitempty"`
 }
 
-// TimelineQuery asks for the history of a job's graph.
+// TimelineQuery requests the history of a job's graph.
 type TimelineQuery struct {
 	Ref
 	// Calls adds the calls of models, tools and services.
@@ -164,7 +164,7 @@ type ArtifactRef struct {
 	Name string `json:"name"`
 }
 
-// SessionRef names a session and who asks.
+// SessionRef names a session and the user who asks.
 type SessionRef struct {
 	Ref
 	// User must be the session's own, if it has one.
@@ -173,7 +173,7 @@ type SessionRef struct {
 
 // SessionQuery selects sessions.
 type SessionQuery struct {
-	// User and State must be these, when given. State is active, waiting or stopped.
+	// User and State must match, if given. State is active, waiting or stopped.
 	User  string `json:"user,omitempty"`
 	State string `json:"state,omitempty"`
 	// All also lists the sessions of SubJobs that were handed off.
@@ -183,15 +183,15 @@ type SessionQuery struct {
 	Limit  int `json:"limit,omitempty"`
 }
 
-// SessionJobs asks for a session with its latest jobs.
+// SessionJobs requests a session with its latest jobs.
 type SessionJobs struct {
 	SessionRef
-	// Before shows the jobs before this one; Limit bounds them.
+	// Before selects the jobs before this one; Limit bounds them.
 	Before string `json:"before,omitempty"`
 	Limit  int    `json:"limit,omitempty"`
 }
 
-// ConversationQuery asks for a part of a conversation: the last items, those before a sequence, or the first after one.
+// ConversationQuery requests a part of a conversation: the last items, those before a sequence, or the first after one.
 type ConversationQuery struct {
 	SessionRef
 	// Before and After are sequences of items; with neither, the answer ends with the newest item. Limit bounds it, to 50 at most.
@@ -221,10 +221,10 @@ type SessionDeletion struct {
 
 // ScheduleCreation is a request for a schedule.
 type ScheduleCreation struct {
-	// ID is chosen by the sender, or made.
+	// ID is chosen by the sender; without one it is generated.
 	ID string `json:"id,omitempty"`
 	schedule.Spec
-	// By is who creates it. Digest is what clients of earlier releases send; the scheduler makes its own.
+	// By is the creator. Digest is what clients of earlier releases send; the scheduler computes it itself.
 	By     string `json:"by,omitempty"`
 	Digest string `json:"digest,omitempty"`
 	// Request is read like any other request of a job.
@@ -239,13 +239,13 @@ type ScheduleQuery struct {
 	Limit  int `json:"limit,omitempty"`
 }
 
-// ScheduleWord is what a person asks of a schedule.
+// ScheduleWord is a person's request about a schedule.
 type ScheduleWord struct {
 	Ref
 	schedule.Word
 }
 
-// UserSettings is a request about one user. A field that is left out is not changed.
+// UserSettings changes the settings of a user. Fields that are left out stay as they are.
 type UserSettings struct {
 	// User is the user's id, Timezone an IANA name or "" for none.
 	User     string  `json:"user"`
@@ -264,8 +264,8 @@ type PlanOperation struct {
 	Command string `json:"-"`
 	// Book is the book that contains the plan; "main" if empty.
 	Book string `json:"book,omitempty"`
-	// PlanID is the plan, or the job whose graph is meant; "job:ID" always means the job. Without it get and mark_step use
-	// the active plan.
+	// PlanID is the plan, or the job whose graph is concerned; "job:ID" always means the job. Without it get and mark_step use the
+	// active plan.
 	PlanID string `json:"plan_id,omitempty"`
 	// Title is the heading. Steps are texts, to be done one after the other, each optionally beginning with a "[TAG]". Plan
 	// is a whole graph in any dialect instead of Steps.

@@ -5,7 +5,7 @@ import "encoding/json"
 // OpenAI is the API of the routes under /v1: models, chat completions and responses.
 const OpenAI = "OpenAI"
 
-// ChatRequest asks a model, which is a profile or an expert, for the next message of a conversation. Fields that it lacks are ignored.
+// ChatRequest asks a model, which is a profile or an expert, for the next message of a conversation. Unknown fields are ignored.
 type ChatRequest struct {
 	// Model is the id of a model, Messages are the conversation so far, oldest first.
 	Model    string        `json:"model"`
@@ -13,11 +13,11 @@ type ChatRequest struct {
 	// Stream sends the answer in pieces; StreamOptions refine that.
 	Stream        bool           `json:"stream,omitempty"`
 	StreamOptions *StreamOptions `json:"stream_options,omitempty"`
-	// User is for whom an admin asks; for all others it only keeps conversations apart.
+	// User is the user for whom an admin asks; for all others it only separates conversations.
 	User string `json:"user,omitempty"`
-	// Metadata has "session" for the session that the conversation is.
+	// Metadata may name the session of the conversation under "session".
 	Metadata map[string]string `json:"metadata,omitempty"`
-	// N must be 1. Tools, Functions and a ResponseFormat of JSON are refused, since models here bring their own.
+	// N must be 1. Tools, Functions and a ResponseFormat of JSON are refused, since models here have their own tools.
 	N              *int              `json:"n,omitempty"`
 	Tools          []json.RawMessage `json:"tools,omitempty"`
 	Functions      []json.RawMessage `json:"functions,omitempty"`
@@ -30,7 +30,7 @@ type ChatMessage struct {
 	Role string `json:"role"`
 	// Content is a text, or a list of parts of the type text.
 	Content json.RawMessage `json:"content,omitempty"`
-	// Refusal is what a model has said instead of an answer.
+	// Refusal is the text of a model that refused to answer.
 	Refusal string `json:"refusal,omitempty"`
 }
 
@@ -52,7 +52,7 @@ type ChatCompletion struct {
 	Jobgraph *ChatOrigin `json:"jobgraph,omitempty"`
 }
 
-// ChatChoice is the one answer: Message, or in a stream a Delta of it. FinishReason is "stop" at its end.
+// ChatChoice is the only answer: Message, or in a stream a Delta of it. FinishReason is "stop" at its end.
 type ChatChoice struct {
 	Index        int        `json:"index"`
 	Message      *ChatReply `json:"message,omitempty"`
@@ -60,22 +60,22 @@ type ChatChoice struct {
 	FinishReason *string    `json:"finish_reason"`
 }
 
-// ChatReply is a message of the assistant, or a piece of it. Reasoning is what planner and experts say on the way; a message without a
-// stream has none.
+// ChatReply is a message of the assistant, or a piece of it. Reasoning is what planner and experts say meanwhile; a message that is
+// not streamed has none.
 type ChatReply struct {
 	Role      string  `json:"role,omitempty"`
 	Content   *string `json:"content,omitempty"`
 	Reasoning string  `json:"reasoning_content,omitempty"`
 }
 
-// ChatUsage counts tokens. Jobgraph counts those of prompts and completions together, as Completion.
+// ChatUsage counts tokens. Jobgraph counts prompts and completions together, as Completion.
 type ChatUsage struct {
 	Prompt     int64 `json:"prompt_tokens"`
 	Completion int64 `json:"completion_tokens"`
 	Total      int64 `json:"total_tokens"`
 }
 
-// ChatOrigin names the job and the session of an answer, and the question that the answer is, if it is one.
+// ChatOrigin names the job and the session of an answer and, if the answer is a question, the request for input.
 type ChatOrigin struct {
 	JobID   string `json:"job_id"`
 	Session string `json:"session"`
@@ -109,27 +109,27 @@ type ProfileList struct {
 	Profiles []ProfileLine `json:"profiles"`
 }
 
-// ProfileLine is a profile: About says what it does, Default is true for the one of requests that name none.
+// ProfileLine is a profile: About says what it does; Default is true for the profile of requests that name none.
 type ProfileLine struct {
 	Name    string `json:"name"`
 	About   string `json:"about,omitempty"`
 	Default bool   `json:"default,omitempty"`
 }
 
-// ResponseRequest asks a model for a response, as OpenAI's newer API does. Fields that it lacks are ignored.
+// ResponseRequest asks a model for a response, as in OpenAI's newer API. Unknown fields are ignored.
 type ResponseRequest struct {
 	Model string `json:"model"`
-	// Input is a text, or a list of messages. Instructions are those of the system.
+	// Input is a text, or a list of messages. Instructions are a system message.
 	Input        json.RawMessage `json:"input"`
 	Instructions string          `json:"instructions,omitempty"`
-	// Previous is the response that the input follows: its session goes on.
+	// Previous is the response that the input follows: it continues the session of that response.
 	Previous string `json:"previous_response_id,omitempty"`
-	// Conversation is the session, a text or {"id":…}.
+	// Conversation is the session, as a text or as {"id":…}.
 	Conversation json.RawMessage   `json:"conversation,omitempty"`
 	Stream       bool              `json:"stream,omitempty"`
 	User         string            `json:"user,omitempty"`
 	Metadata     map[string]string `json:"metadata,omitempty"`
-	// Tools, Background and a Text that is JSON are refused.
+	// Tools, Background and JSON as the format of Text are refused.
 	Tools      []json.RawMessage `json:"tools,omitempty"`
 	Background bool              `json:"background,omitempty"`
 	Text       json.RawMessage   `json:"text,omitempty"`
@@ -165,14 +165,14 @@ type ResponsePart struct {
 	Annotations []json.RawMessage `json:"annotations"`
 }
 
-// ResponseUsage counts tokens. Jobgraph counts those of prompts and completions together, as Output.
+// ResponseUsage counts tokens. Jobgraph counts prompts and completions together, as Output.
 type ResponseUsage struct {
 	Input  int64 `json:"input_tokens"`
 	Output int64 `json:"output_tokens"`
 	Total  int64 `json:"total_tokens"`
 }
 
-// ResponseError is why a response failed.
+// ResponseError says why a response failed.
 type ResponseError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`

@@ -54,10 +54,10 @@ func OpenAPI(version string) map[string]any {
 	}
 }
 
-// openSchema is a schema as a component: its dialect is that of the document.
+// openSchema returns a schema as a component, in the dialect of the document.
 func openSchema(text []byte) object {
 	var s object
-	_ = json.Unmarshal(text, &s) // Generated and tested.
+	_ = json.Unmarshal(text, &s) // The text is generated and tested.
 	delete(s, "$schema")
 	return s
 }
@@ -73,7 +73,7 @@ func problemSchema() object {
 	}
 }
 
-// openAIErrorSchema is a fault as OpenAI's API has it.
+// openAIErrorSchema is a fault in the form of OpenAI's API.
 func openAIErrorSchema() object {
 	text := object{"type": "string"}
 	return object{"type": "object", "required": []string{"error"}, "properties": object{"error": object{
@@ -113,13 +113,13 @@ func (v *Verb) operation(path string) object {
 	return op
 }
 
-// tag groups verbs by what they are about.
+// tag is the group of a verb in the document.
 func (v *Verb) tag() string {
 	parts := strings.Split(strings.TrimPrefix(strings.TrimPrefix(v.Path, "/api"), "/v1/"), "/")
 	return parts[0]
 }
 
-// bodySchema is the input without what the path names.
+// bodySchema is the schema of the input without the fields in the path.
 func (v *Verb) bodySchema(inPath []string) object {
 	text, _ := Schema(v.InputSchema())
 	s := openSchema(text)
@@ -144,7 +144,7 @@ func (v *Verb) bodySchema(inPath []string) object {
 	return s
 }
 
-// queryParameters are the fields of the input that the path does not name.
+// queryParameters are the fields of the input that are not in the path.
 func (v *Verb) queryParameters(inPath []string) []object {
 	text, ok := Schema(v.InputSchema())
 	if !ok {

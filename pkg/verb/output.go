@@ -21,7 +21,8 @@ type Receipt struct {
 	Admitted bool `json:"admitted,omitempty"`
 }
 
-// State is the state of a job; it has more fields than these. Seq is the last event that it contains, Counts are its SubJobs by status.
+// State is the state of a job; it has more fields than these. Seq is the last event that it contains, Counts are its SubJobs by
+// status.
 type State struct {
 	ID      string                `json:"id"`
 	Status  events.Status         `json:"status"`
@@ -33,8 +34,8 @@ type State struct {
 	SubJobs []json.RawMessage     `json:"subjobs,omitempty"`
 }
 
-// JobLine is a job in a list. Created, Changed and Ended are moments of its log; Outcome refines the status of one that has ended,
-// and Quarantined says why the scheduler leaves one alone.
+// JobLine is a job in a list. Created, Changed and Ended are times of its log; Outcome refines the status of a job that has ended,
+// and Quarantined says why the scheduler leaves a job alone.
 type JobLine struct {
 	ID          string            `json:"id"`
 	Status      events.Status     `json:"status"`
@@ -65,8 +66,9 @@ type Reasons struct {
 	Blockers json.RawMessage `json:"blockers"`
 }
 
-// Question is an open request for input. Request names it in an answer; SubJob is what waits for it. Options are the answers to choose
-// from, and Schema the form of any other; with Open, other words than Options are an answer, too. User may answer it, anyone if empty; Expires is when it closes by itself, never if zero.
+// Question is an open request for input. Request names it in an answer; SubJob is the SubJob that waits for it. Options are the
+// answers to choose from, and Schema describes any other; with Open, free text is accepted besides Options. User may answer it,
+// anyone if empty; Expires is when it closes by itself, never if zero.
 type Question struct {
 	JobID   string           `json:"job_id"`
 	Request string           `json:"request"`
@@ -90,15 +92,15 @@ type Told struct {
 	JobID string `json:"job_id"`
 	// Seq is where the event stands in the log.
 	Seq uint64 `json:"seq"`
-	// Accepted is true if the log has the event and it was legal at that moment.
+	// Accepted is true if the log has the event and it was legal at that point.
 	Accepted bool `json:"accepted"`
 	// Status is the job's status once it has ended, for verbs that wait for that.
 	Status events.Status `json:"status,omitempty"`
 }
 
-// Waited says where a job stands that was waited for. Ended is true once it has ended: then Result is its result, ResultRef the place of
-// one that is stored by itself, and Error why it failed. Otherwise it asks for Inputs, or the time was over. Done and Total count its
-// SubJobs; Created and Changed are moments of its log.
+// Waited is the state of a job at the end of a wait. Ended is true once the job has ended: then Result is its result, ResultRef
+// refers to one that is stored as a blob, and Error says why it failed. Otherwise the job asks for Inputs, or the timeout has
+// passed. Done and Total count its SubJobs; Created and Changed are times of its log.
 type Waited struct {
 	JobID     string          `json:"job_id"`
 	Status    events.Status   `json:"status"`
@@ -113,7 +115,7 @@ type Waited struct {
 	Error     *events.Fault   `json:"error,omitempty"`
 }
 
-// Difference says how two jobs differ. A and B sum them up, Plan says what differs between their graphs, and SubJobs lists those with
+// Difference says how two jobs differ. A and B summarise them, Plan lists the differences of their graphs, and SubJobs those with
 // another status, expert, result or cost. Same is true if plan, results and status are the same; times do not count.
 type Difference struct {
 	Same    bool              `json:"same"`
@@ -129,8 +131,8 @@ type Deleted struct {
 	Deleted bool   `json:"deleted"`
 }
 
-// Event is an event in the form for programs. Seq is its place in the log and Time that of its storing; Key and ID are those of the
-// event. Data depends on Kind; an event that cannot be read has Raw, its text, and Fault, the reason, instead.
+// Event is an event in the form for programs. Seq is its sequence in the log and Time when it was stored; Key and ID are those of
+// the event. Data depends on Kind; an unreadable event has its text in Raw and the reason in Fault instead.
 type Event struct {
 	Seq    uint64        `json:"seq"`
 	Time   time.Time     `json:"time"`
@@ -164,7 +166,7 @@ type LiveItem struct {
 	item.Item
 }
 
-// LiveItems are the live items that are kept of a job.
+// LiveItems are the live items of a job that are still stored.
 type LiveItems struct {
 	Items []LiveItem `json:"items"`
 }
@@ -181,7 +183,8 @@ type BriefOf struct {
 	Brief json.RawMessage `json:"brief"`
 }
 
-// Forked is the answer to a fork: JobID begins at the event At of From, and Kept of its Total SubJobs keep their results.
+// Forked is the answer to a fork: JobID is the new job, which begins at the event At of From; Kept of its Total SubJobs keep their
+// results.
 type Forked struct {
 	JobID string `json:"job_id"`
 	From  string `json:"from"`
@@ -260,7 +263,7 @@ type ExpertList struct {
 	Experts []events.Card `json:"experts"`
 }
 
-// Letter is a dead letter or a job in quarantine. Kind says which, Since when it was set aside; Fault is the first of its Faults.
+// Letter is a dead letter or a job in quarantine, as Kind says. Since is when it was set aside; Fault is the first of its Faults.
 // Subject and Body are those of the message.
 type Letter struct {
 	ID      string          `json:"id"`
@@ -282,7 +285,7 @@ type Retried struct {
 	JobID string `json:"job_id"`
 }
 
-// HealthReport says whether the gateway is ready, and which services answer.
+// HealthReport says whether the gateway is ready and which services answer.
 type HealthReport struct {
 	Ready    bool           `json:"ready"`
 	Reasons  []HealthReason `json:"reasons"`

@@ -30,18 +30,18 @@ func Types() map[string]reflect.Type {
 	return types
 }
 
-// streams are the types of the events of streams that are not the output of a verb as well.
+// streams are the event types of streams that are not also the output of a verb.
 func streams() map[string]any {
 	return map[string]any{"Event": Event{}, "LiveItem": LiveItem{}, "Entry": item.Entry{}, "ResponseEvent": ResponseEvent{}}
 }
 
-// known reports whether the contract has a schema of that name.
+// known reports whether the contract has a schema with that name.
 func known(name string) bool {
 	_, ok := events.Schema(name)
 	return ok
 }
 
-// Schema returns the JSON Schema of an input or output by its name, also one of the contract.
+// Schema returns the JSON Schema of an input or output, or one of the contract, by its name.
 func Schema(name string) (text []byte, ok bool) {
 	if text, ok := events.Schema(name); ok {
 		return text, true
@@ -56,7 +56,7 @@ func (v *Verb) InputSchema() string { return nameOf(v.Input) }
 // OutputSchema names the schema of the output, "" for none.
 func (v *Verb) OutputSchema() string { return nameOf(v.Output) }
 
-// nameOf names the schema of a type: those of the contract as there, ours by the type.
+// nameOf names the schema of a type: types of the contract keep their name there, ours are named after the type.
 func nameOf(of any) string {
 	switch of.(type) {
 	case nil:

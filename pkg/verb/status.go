@@ -23,7 +23,7 @@ var statuses = map[events.Code]int{
 	events.CodeMustUnderstand: http.StatusNotImplemented, events.CodeSkippable: http.StatusNotImplemented, events.CodeInternal: http.StatusInternalServerError,
 }
 
-// Status is the HTTP status of a fault with a code: 500 for one that the table lacks.
+// Status returns the HTTP status for a fault code: 500 if the table lacks it.
 func Status(code events.Code) int {
 	if status, ok := statuses[code]; ok {
 		return status

@@ -7,19 +7,20 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// BudgetQuery asks for budgets. ID is a job, whose own budget and that of its session are added; Session is a session.
+// BudgetQuery selects budgets. ID is a job, whose own budget and that of its session are added; Session is a session.
 type BudgetQuery struct {
 	ID      string `json:"id,omitempty"`
 	Session string `json:"session,omitempty"`
 }
 
-// BudgetList lists budgets: of the day, of a session, of a job. One that is not set is absent, and nothing is counted for it.
+// BudgetList lists budgets: of the day, of a session, of a job. A budget that is not set is absent, and its spending is not
+// counted.
 type BudgetList struct {
 	Budgets []BudgetLine `json:"budgets"`
 }
 
-// BudgetLine is one budget. Scope is day, session, job, or "each job" for what a job gets whose request has no limits; ID is the job or
-// session. Spent is what was spent of Limit, and Left what remains of what is limited. Renews is when a budget of a day is full again.
+// BudgetLine is one budget. Scope is day, session, job, or "each job" for the budget of jobs whose request sets no limits; ID is
+// the job or session. Spent is what was spent of Limit, and Left is what remains. Renews is when the budget of a day is full again.
 type BudgetLine struct {
 	Scope  string       `json:"scope"`
 	ID     string       `json:"id,omitempty"`
@@ -34,9 +35,9 @@ type PoolList struct {
 	Pools []PoolLine `json:"pools"`
 }
 
-// PoolLine is a pool. Waiting is the work that no worker has taken yet, InHand what workers have, Again how much of that was delivered
-// more than once; Readers counts the open requests for work: without one and without work in hand there is no worker. Limit is how many runs
-// may execute at once, if that is bounded. Batches is true for the messages of a pool that have the work of several SubJobs.
+// PoolLine is a pool. Waiting is the work that no worker has taken yet, InHand what workers have taken, Again how much of that was
+// delivered more than once. Readers counts the open requests for work: without any, and without work in hand, there is no worker.
+// Limit is how many runs may execute at once, if that is bounded. Batches is true for the pool's queue of batches.
 type PoolLine struct {
 	Pool    string   `json:"pool"`
 	Batches bool     `json:"batches,omitempty"`
@@ -53,8 +54,8 @@ type ConfiguredModels struct {
 	Models []ConfiguredModel `json:"models"`
 }
 
-// ConfiguredModel is a model of the configuration. Model is what its provider calls it, Host where that is; Default is true for the one that
-// plans if a request names none, and Fallback are tried after it. Prices are in US dollars for a million tokens.
+// ConfiguredModel is a model of the configuration. Model is its name at the provider, Host the provider's address; Default is true
+// for the model that plans if a request names none, and Fallback are tried after it. Prices are in US dollars per million tokens.
 type ConfiguredModel struct {
 	Name     string       `json:"name"`
 	Model    string       `json:"model"`
@@ -66,7 +67,7 @@ type ConfiguredModel struct {
 	Room     *ModelRoom   `json:"room,omitempty"`
 }
 
-// ModelPrice is what a million tokens cost.
+// ModelPrice is the price of a million tokens, in US dollars.
 type ModelPrice struct {
 	Prompt     float64  `json:"prompt"`
 	Cached     *float64 `json:"cached,omitempty"`
@@ -74,16 +75,16 @@ type ModelPrice struct {
 	Completion float64  `json:"completion"`
 }
 
-// ModelLimits are the limits of the configuration, for each process by itself.
+// ModelLimits are the configured limits, which each process applies separately.
 type ModelLimits struct {
-	// Concurrency is how many requests may be open at once, RequestsPerMinute and TokensPerMinute how many a minute takes.
+	// Concurrency limits the open requests, RequestsPerMinute and TokensPerMinute those of a minute.
 	Concurrency       int `json:"concurrency,omitempty"`
 	RequestsPerMinute int `json:"requests_per_minute,omitempty"`
 	TokensPerMinute   int `json:"tokens_per_minute,omitempty"`
 }
 
-// ModelRoom is what the process may ask at this moment: requests at once, and what remains of the minute; what is not limited is absent.
-// Closed is until when the provider has asked to wait.
+// ModelRoom is what the process may ask at this moment: how many requests at once, and what remains of the minute; a field without
+// a limit is absent. Closed is until when the provider has asked to wait.
 type ModelRoom struct {
 	Slots    *int      `json:"slots,omitempty"`
 	Requests *int      `json:"requests,omitempty"`
@@ -91,7 +92,7 @@ type ModelRoom struct {
 	Closed   time.Time `json:"closed,omitzero"`
 }
 
-// supply are the verbs about what work needs.
+// supply returns the verbs about what work depends on.
 func supply() []Verb {
 	read := func(name, about, on string, input, output any) Verb {
 		return Verb{Name: name, About: about, Roles: readers, Effect: Read, Input: input, Output: output, On: on, Method: http.MethodGet, Path: "/api/v1/" + name}

@@ -159,11 +159,11 @@ func rest() []Verb {
 	}
 }
 
-// tools are the verbs that clients of the Model Context Protocol get as tools: enough to run a job from a conversation. Each further one
-// costs every conversation the words of its description.
+// tools are the verbs that clients of the Model Context Protocol get as tools: enough to run a job from a conversation. Each
+// further tool costs every conversation the tokens of its description.
 var tools = []string{"submit", "get", "list", "wait", "inputs", "answer", "stop", "why", "fork", "diff"}
 
-// plans are the plan operations; they have no route.
+// plans returns the plan operations; they have no route.
 func plans() []Verb {
 	var list []Verb
 	for _, c := range []struct {

@@ -20,7 +20,7 @@ const (
 	Admin     Role = "admin"     // Everything, also in the name of other users.
 )
 
-// Roles lists the roles from the least to the most.
+// Roles lists the roles from the least powerful to the most.
 func Roles() []Role { return []Role{Viewer, Submitter, Approver, Operator, Admin} }
 
 // Effect is what a verb changes.
@@ -41,7 +41,7 @@ type Verb struct {
 	About string
 	// Roles lists who may use it besides Admin: one of them is enough.
 	Roles []Role
-	// Own lets a Submitter use it on the bus for jobs that they have submitted.
+	// Own lets a Submitter use it on the bus for their own jobs.
 	Own bool
 	// Effect is what it changes.
 	Effect Effect
@@ -50,7 +50,7 @@ type Verb struct {
 	Input, Output any
 	// Faults are the codes that its refusals may have, besides those that every verb may have.
 	Faults []events.Code
-	// On is the service that answers it on the bus; empty for a verb of the gateway alone.
+	// On is the service that answers it on the bus; empty for a verb that only the gateway has.
 	On string
 	// By names the fields of the input that hold the user who asks. The gateway sets them.
 	By []string
@@ -66,19 +66,19 @@ type Verb struct {
 	Stream string
 	// Media lists the media types of a success; JSON if empty.
 	Media []string
-	// API is the API of others whose form the route has, also in its refusals; empty for ours.
+	// API is the foreign API whose form the route has, including its refusals; empty for ours.
 	API string
 	// Tool offers the verb as a tool to clients of the Model Context Protocol.
 	Tool bool
 }
 
-// common are the codes that every verb may give.
+// common are the codes that every verb may return.
 var common = []events.Code{
 	events.CodeMalformed, events.CodeUnknownField, events.CodeInvalid, events.CodeMissing, events.CodeTooLarge, events.CodeUnavailable,
 	events.CodeInternal, events.CodeUnauthenticated, events.CodeNotPermitted, events.CodeTooMany,
 }
 
-// Codes lists the codes that the refusals of a verb may have over HTTP.
+// Codes lists the codes that refusals of a verb may have over HTTP.
 func (v *Verb) Codes() []events.Code {
 	list := slices.Concat(common, v.Faults)
 	slices.Sort(list)
@@ -92,7 +92,7 @@ func (v *Verb) Permits(roles []Role) bool {
 	})
 }
 
-// MayOwn reports whether someone with these roles may use the verb for their own jobs.
+// MayOwn reports whether someone with these roles may use the verb for their own jobs only.
 func (v *Verb) MayOwn(roles []Role) bool { return v.Own && slices.Contains(roles, Submitter) }
 
 // Needs names the roles of which one is needed, for messages.
@@ -112,7 +112,7 @@ func (v *Verb) Paths() []string {
 	return append([]string{v.Path}, v.Also...)
 }
 
-// Find returns the verb of a name; ok is false if there is none.
+// Find returns the verb with a name; ok is false if there is none.
 func Find(name string) (v Verb, ok bool) {
 	at := slices.IndexFunc(All(), func(v Verb) bool { return v.Name == name })
 	if at < 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// TestEachRoleMayDoWhatTheTableOfPermissionsSays holds the rights of roles in a place of their own: a change of the
-// table of verbs that widens or narrows one has to be made here, too.
+// TestEachRoleMayDoWhatTheTableOfPermissionsSays repeats the rights of roles in a second place, so that a change of the table of
+// verbs that widens or narrows them has to be made here as well.
 func TestEachRoleMayDoWhatTheTableOfPermissionsSays(t *testing.T) {
 	want, err := os.ReadFile("testdata/permissions.txt")
 	if err != nil {

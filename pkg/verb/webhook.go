@@ -6,15 +6,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Notice is what a webhook is told: the body of its request. Type is the kind of the event, Timestamp when the log got it.
+// Notice is the body of a request to a webhook. Type is the kind of the event, Timestamp when the log got it.
 type Notice struct {
 	Type      events.Kind `json:"type"`
 	Timestamp time.Time   `json:"timestamp"`
 	Data      Noticed     `json:"data"`
 }
 
-// Noticed says what has happened. Seq is where the event stands in the log; End is how the job has ended, Question what it asks for. Cut is
-// true if something is too long for a notice, such as the result: the job has it.
+// Noticed says what has happened. Seq is the event's sequence in the log; End is how the job has ended, Question what it asks. Cut
+// is true if something, such as the result, is too long for a notice: the job has it.
 type Noticed struct {
 	Seq      uint64           `json:"seq"`
 	Job      NoticedJob       `json:"job"`
@@ -32,12 +32,12 @@ type NoticedJob struct {
 	Labels  map[string]string `json:"labels,omitempty"`
 }
 
-// Noticeable are the events that webhooks are told.
+// Noticeable are the events that webhooks receive.
 func Noticeable() []events.Kind {
 	return []events.Kind{events.KindJobFinished, events.KindJobFailed, events.KindJobStopped, events.KindInputRequested}
 }
 
-// webhooks describes what targets are told.
+// webhooks describes the requests to webhooks.
 func webhooks() object {
 	list := object{}
 	for _, kind := range Noticeable() {

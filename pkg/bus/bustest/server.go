@@ -151,7 +151,7 @@ func (b *Server) Stop() {
 	}
 }
 
-// lull is a moment at which no timer of the bus is due.
+// lull is a time at which no timer of the bus is due.
 const lull = 1237 * time.Microsecond
 
 // NATS returns the embedded server, or nil while it is stopped.

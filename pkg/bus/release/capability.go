@@ -22,14 +22,13 @@ type Service string
 const (
 	Scheduler Service = "jobgraph-scheduler"
 	Planner   Service = "jobgraph-planner"
-	Gateway   Service = "jobgraph-gateway" // It declares none, and is known by its address.
+	Gateway   Service = "jobgraph-gateway" // It declares no capabilities; its address identifies it.
 )
 
 // AddressKey is the metadata key of the address at which a gateway serves HTTP.
 const AddressKey = "jobgraph.http"
 
-// line says which service must know a capability: level is the level of this release, silent that of a release that does
-// not declare it.
+// line says which service needs a capability: level is the level of this release, silent that of a release that declares none.
 type line struct {
 	of            Capability
 	by            Service
@@ -39,7 +38,7 @@ type line struct {
 // table lists all capabilities.
 func table() []line {
 	return []line{
-		{of: Rules, by: Scheduler, level: events.RulesVersion, silent: 4}, // The first release that declared anything knew 4, and so did the one before.
+		{of: Rules, by: Scheduler, level: events.RulesVersion, silent: 4}, // The first release that declared levels had 4, as had the one before it.
 	}
 }
 
@@ -63,7 +62,7 @@ const prefix = "jobgraph.knows."
 // Metadata returns the metadata that declares the levels.
 func (l Levels) Metadata() map[string]string {
 	m := make(map[string]string, len(l))
-	for c, level := range l { // any order: a map becomes another.
+	for c, level := range l { // any order: the result is a map as well.
 		m[prefix+string(c)] = strconv.Itoa(level)
 	}
 	return m

@@ -38,12 +38,12 @@ func (s *source) Peers(ctx context.Context, _ string, each func(bus.Peer)) error
 		each(p)
 	}
 	if err == nil {
-		<-time.After(lingers) // For others.
+		<-time.After(lingers) // Instances may still answer.
 	}
 	return err
 }
 
-// lingers is how long a source looks for others.
+// lingers is how long a source waits for more instances.
 const lingers = 250 * time.Millisecond
 
 func (s *source) set(takes time.Duration, err error, peers ...bus.Peer) {
@@ -52,7 +52,7 @@ func (s *source) set(takes time.Duration, err error, peers ...bus.Peer) {
 	s.takes, s.err, s.peers = takes, err, peers
 }
 
-// knower is an instance that knows decision rules up to a number; it says nothing of them when that is 0.
+// knower is an instance that knows decision rules up to a version, or declares none for 0.
 func knower(id string, rules int) bus.Peer {
 	if rules == 0 {
 		return bus.Peer{ID: id}
@@ -92,7 +92,7 @@ func TestALevelIsTheLeastOfAllLiveInstances(t *testing.T) {
 		want(events.RulesVersion, "beside one of newer rules")
 		s.set(0, nil, knower("a", events.RulesVersion), knower("b", 0))
 		<-time.After(most)
-		g.Level(t.Context(), Rules) // The first reading with b: who waits for it gets the levels of those that were known before.
+		g.Level(t.Context(), Rules) // The first reading that finds b: its caller gets the levels of the instances known before.
 		want(min(silentRules, events.RulesVersion), "beside one that declares nothing")
 	})
 }
@@ -151,7 +151,8 @@ func TestReadingsDoNotGrowWithThoseWhoAsk(t *testing.T) {
 	})
 }
 
-// Who asks first after a quiet hour waits for those who were there before, and for others only if one of them is gone.
+// The first caller after a quiet hour waits for the instances that were known before, and for further ones only if one of them is
+// gone.
 func TestAnAnswerIsThereWhenAllHaveAnsweredOfWhomIsKnown(t *testing.T) {
 	gated(t, func(t *testing.T, s *source, g *Gate) {
 		takes := func() time.Duration {
@@ -200,7 +201,7 @@ func TestWhoMustNotWaitGetsWhatIsKnown(t *testing.T) {
 	})
 }
 
-// What a release declares is what another instance of it reads, for every line of the table.
+// An instance of a release reads what another instance of it declares, for every line of the table.
 func TestWhatIsDeclaredIsRead(t *testing.T) {
 	for _, l := range table() {
 		if got := declared(l.by, Of(l.by).Metadata())[l.of]; got != l.level {

@@ -14,13 +14,13 @@ type Scope string
 // The scopes of bases.
 const (
 	Global  Scope = "base"    // Every job whose card, request or profile names it.
-	User    Scope = "user"    // The jobs of one user.
-	Session Scope = "session" // The jobs of one session, and of those that it handed off.
+	User    Scope = "user"    // For every job whose card, request or profile names it.
+	Session Scope = "session" // For the jobs of one user.
 )
 
-// Base is a set of documents.
+// For the jobs of one session and those that it handed off.
 type Base struct {
-	Scope Scope  `json:"scope"` // Scope is who it belongs to.
+	Scope Scope  `json:"scope"` // Scope says whom it belongs to.
 	Name  string `json:"name"`  // Name is the name of a global base, the user, or the session.
 }
 
@@ -61,11 +61,11 @@ func (b Base) Valid() bool {
 	return false
 }
 
-// Owner is whose job reads.
+// Owner is the user and the sessions on whose behalf documents are read.
 type Owner struct {
 	// User is the job's user; empty for an anonymous job, which has no base of a user.
 	User string
-	// Sessions are the session of the run and, if it was handed off, the one of the job. Empty ones count as none.
+	// Sessions are the session of the run and, if it was handed off, that of the job. Empty ones are ignored.
 	Sessions []string
 }
 

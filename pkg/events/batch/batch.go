@@ -26,8 +26,8 @@ func Pool(pool string) string { return pool + suffix }
 // Of returns the pool whose batches are in a pool; batches is false if the pool holds no batches.
 func Of(pool string) (of string, batches bool) { return strings.CutSuffix(pool, suffix) }
 
-// Subject returns the subject of a batch for an expert. If all members belong to one job, it contains the job's id, so that
-// removing the job's work removes the batch; job is empty otherwise.
+// Subject returns the subject of a batch for an expert. If all members belong to one job, the subject contains its id, so that
+// removing the job's work removes the batch; otherwise job is empty.
 func Subject(n events.Names, pool, expert, job string, members int) string {
 	if job == "" {
 		job = suffix
@@ -37,7 +37,7 @@ func Subject(n events.Names, pool, expert, job string, members int) string {
 
 // Member is the work of one SubJob in a batch.
 type Member struct {
-	// Subject and ID are the subject and message id that the work would have as a message of its own.
+	// Subject and ID are the subject and message id that the work would have as a separate message.
 	Subject string `json:"subject"`
 	ID      string `json:"id"`
 	// Trace is its W3C traceparent, if any.
@@ -52,8 +52,8 @@ const (
 	issued = "io.jobgraph.subjob.issued.v1"
 )
 
-// Message returns the work as a message of its own, as it is published without a batch, or put back into the queue if the
-// runner has no room.
+// Message returns the work as a separate message, as it is published without a batch, or put back into the queue if the runner has
+// no room.
 func (m *Member) Message() events.Message {
 	header := events.Header(events.HeaderSpec, "1.0", events.HeaderID, m.ID, events.HeaderSource, source, events.HeaderType, issued,
 		events.HeaderMsgID, m.ID)

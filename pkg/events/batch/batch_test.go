@@ -30,7 +30,7 @@ func TestABatchIsLinesOfMembers(t *testing.T) {
 	}
 }
 
-// A batch from another JSON encoder is understood, too, as long as the work comes last.
+// A batch written by another JSON encoder is understood as well, as long as the work comes last.
 func TestAnAddressMayBeWrittenInAnyForm(t *testing.T) {
 	got, err := Read([]byte(`{ "trace":"t", "id":"\u0069d", "new": 1, "subject":"s","work":{"a":1}}`))
 	if !reflect.DeepEqual(got, []Member{{Subject: "s", ID: "id", Trace: "t", Work: []byte(`{"a":1}`)}}) || err != nil {

@@ -14,7 +14,7 @@ import (
 // Version is the version of the form that this package writes.
 const Version = 1
 
-// Limits of a brief in a work message. What exceeds them stands in the blob of brief_ref, or is counted.
+// Limits of a brief in a work message. The blob of brief_ref holds what exceeds them, or the brief only counts it.
 const (
 	MaxRequest    = 1 << 10 // Bytes of goal and context together.
 	MaxPlan       = 2 << 10 // Bytes of all steps of the plan, as JSON; a longer list of steps is left out.
@@ -78,10 +78,10 @@ type Plan struct {
 type Step struct {
 	ID     string `json:"id"`               // ID is the id of the SubJob.
 	Title  string `json:"title,omitempty"`  // Title is its title, else the beginning of its goal, in one line.
-	Status Status `json:"status,omitempty"` // Status is how far it was when the work was issued; empty in the blob of brief_ref.
+	Status Status `json:"status,omitempty"` // Status is the step's status when the work was issued; empty in the blob of brief_ref.
 }
 
-// Place is where a step stands.
+// Place is the position of a step in the plan.
 type Place struct {
 	Step
 	N  int `json:"n"`  // N is its number in the order of the work, from 1.
@@ -99,7 +99,7 @@ const (
 	Blocked    Status = "blocked"   // It failed or was stopped.
 )
 
-// StatusOf is the status of a step whose SubJob has a status; empty for one that is no longer part of the plan.
+// StatusOf returns the status of a step from that of its SubJob; empty if it is no longer part of the plan.
 func StatusOf(s events.Status) Status {
 	switch s {
 	case events.Created, events.Ready:
@@ -143,15 +143,15 @@ type Rest struct {
 	Plan    *Plan    `json:"plan,omitempty"`    // Plan replaces the brief's. Its steps have no status.
 }
 
-// Read decodes a brief: inline is the work message's, blob that of its brief_ref. Either may be empty; without both the brief
-// is nil. Steps of the blob get the statuses that are known inline.
+// Read decodes a brief: inline is that of the work message, blob that of its brief_ref. Either may be empty; without both the brief
+// is nil. Steps from the blob get the statuses that are known inline.
 func Read(inline, blob json.RawMessage) (*Brief, error) {
 	if len(inline)+len(blob) == 0 {
 		return nil, nil
 	}
 	b := &Brief{}
 	if len(inline) == 0 {
-		inline, blob = blob, nil // It did not fit into the message.
+		inline, blob = blob, nil // The brief did not fit into the message.
 	}
 	if err := json.Unmarshal(inline, b); err != nil {
 		return nil, fmt.Errorf("read brief: %w", err)
@@ -163,7 +163,7 @@ func Read(inline, blob json.RawMessage) (*Brief, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.Complete(rest, len(blob)) // A step takes more than one byte: all of them.
+	b.Complete(rest, len(blob)) // A step takes more than one byte, so this keeps all of them.
 	return b, nil
 }
 
@@ -176,8 +176,8 @@ func ReadRest(blob json.RawMessage) (*Rest, error) {
 	return rest, nil
 }
 
-// Complete fills in what was left out. Of a long plan it keeps at most this many steps, around that of the brief. It does not
-// change rest; nil changes only the number of steps.
+// Complete fills in what was left out. It keeps at most this many steps of a long plan, those around the step of the brief. It does
+// not change rest; nil changes only the number of steps.
 func (b *Brief) Complete(rest *Rest, most int) {
 	if rest == nil {
 		rest = &Rest{}
@@ -198,7 +198,7 @@ func (b *Brief) Complete(rest *Rest, most int) {
 	}
 }
 
-// statuses are the known ones, by step.
+// statuses returns the statuses of the listed steps, by id.
 func (b *Brief) statuses() map[string]Status {
 	known := map[string]Status{}
 	lists := [][]Step{b.Predecessors, b.Successors}
@@ -216,7 +216,7 @@ func (b *Brief) statuses() map[string]Status {
 	return known
 }
 
-// near takes over a plan with at most this many of its steps, those around the step of the brief.
+// near takes over a plan with at most this many steps, those around the step of the brief.
 func (b *Brief) near(p *Plan, most int) {
 	if p == nil {
 		return
@@ -237,21 +237,21 @@ func (b *Brief) near(p *Plan, most int) {
 	b.Plan = &near
 }
 
-// Adds reports whether a brief says more about the job than a step with this goal and context does itself.
+// Adds reports whether a brief says more about the job than this goal and context of a step do.
 func (b *Brief) Adds(goal, context string) bool {
 	return b.Request.Goal != goal || !strings.Contains(context, b.Request.Context) || b.Place != nil && b.Place.Of > 1
 }
 
-// The fields of a brief that say for whom the work is done, by name.
+// The names of the fields that say for whom the work is done.
 const (
 	FieldSession = "session"
 	FieldThread  = "thread"
 	FieldUser    = "user"
 )
 
-// Share removes for whom the work is done, except for those fields.
+// Share removes the fields that say for whom the work is done, except the given ones.
 func (b *Brief) Share(fields []string) {
-	for name, field := range map[string]*string{FieldSession: &b.Session, FieldThread: &b.Thread, FieldUser: &b.User} { // any order: each by itself.
+	for name, field := range map[string]*string{FieldSession: &b.Session, FieldThread: &b.Thread, FieldUser: &b.User} { // any order: the fields are independent.
 		if !slices.Contains(fields, name) {
 			*field = ""
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/toolset"
 )
 
-// missing writes the golden file if it does not exist. One that exists is never written: wire forms only grow.
+// missing writes golden files that do not exist. It never replaces one, since wire forms only grow.
 var missing = flag.Bool("missing", false, "write the golden files that do not exist")
 
 // whole is a brief with every field.

@@ -106,7 +106,7 @@ func Weigh(list []Step) int {
 // Line makes one line of a text: control characters and white space become single spaces, and more than most bytes are cut.
 func Line(text string, most int) string {
 	whole := len(text)
-	if enough := 4*most + 64; whole > enough { // The rest of a long goal need not be read.
+	if enough := 4*most + 64; whole > enough { // Only the beginning of a long goal is needed.
 		text = text[:start(text, enough)]
 	}
 	if crooked(text) {
@@ -120,7 +120,7 @@ func Line(text string, most int) string {
 
 func blank(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }
 
-// crooked reports whether a text is not the line that it should be.
+// crooked reports whether Line would change a text.
 func crooked(text string) bool {
 	last := ' '
 	for _, r := range text {
@@ -132,7 +132,7 @@ func crooked(text string) bool {
 	return last == ' ' && text != ""
 }
 
-// start is the beginning of the character that contains a byte.
+// start returns the index at which the character that contains a byte begins.
 func start(text string, at int) int {
 	for at > 0 && !utf8.RuneStart(text[at]) {
 		at--

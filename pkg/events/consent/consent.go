@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// Decision is what a text decides about what a person is asked.
+// Decision is what a text says to a yes-or-no question.
 type Decision int
 
 // The decisions. A text that does not clearly accept or reject is Undecided.
@@ -24,7 +24,7 @@ const (
 	courtesies = " please thanks thank you kindly sure i it that is 请 谢谢 "
 )
 
-// Of reads a text that consists of the words and punctuation alone. A text that says both, or asks back, is Undecided.
+// Of reads a text that consists only of these words and punctuation. A text that says both, or asks back, is Undecided.
 func Of(text string) Decision {
 	words, sure := Words(text)
 	accepts, rejects := 0, 0
@@ -79,7 +79,7 @@ func Words(text string) (words []string, sure bool) {
 	return words, sure
 }
 
-// separates reports whether a character stands between words: "don't" and "no-one" are one word each.
+// separates reports whether a character separates words: "don't" and "no-one" are one word each.
 func separates(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsPunct(r) && !strings.ContainsRune("'’-_", r)
 }

@@ -7,21 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of a history in bytes of its texts: MaxHistory of what is kept with a job, DefaultHistory of what an expert gets whose
-// card does not say how much, MaxTurn of one item.
+// Limits of a history, in bytes of its texts: MaxHistory is kept with a job, DefaultHistory is what an expert gets if its card does
+// not say otherwise, MaxTurn limits one item.
 const (
 	MaxHistory     = 32 << 10
 	DefaultHistory = 16 << 10
 	MaxTurn        = 4 << 10
 )
 
-// Before is the heading of a history in the prompt of a question. It is the last part of that prompt, and not recorded again.
+// Before is the heading of a history in the prompt of a question. It begins the last part of the prompt, which is not recorded
+// again.
 const Before = "Said before in this session:"
 
-// weight is what an item counts at least, whatever its text.
+// weight is the least that an item counts, however short its text is.
 const weight = 64
 
-// told reports whether later experts need what was said. Thoughts, tools and progress are not part of a history.
+// told reports whether later experts need an item. Thoughts, tool calls and progress are not part of a history.
 func told(i *Item) bool {
 	switch i.Type {
 	case Message, Question, Answer, Text, Guidance, Warning, Result:
@@ -33,7 +34,7 @@ func told(i *Item) bool {
 }
 
 // History returns what later experts should know of a conversation: what people, planner and experts said, each text cut at
-// MaxTurn, and of all that the newest up to MaxHistory, oldest first.
+// MaxTurn, of which the newest up to MaxHistory, oldest first.
 func History(conversation []Entry) []Item {
 	var list []Item
 	for n := range conversation {
@@ -50,7 +51,7 @@ func History(conversation []Entry) []Item {
 	return Newest(list, MaxHistory)
 }
 
-// Read reads a history from a work message; nil if there is none or it is no list of items.
+// Read reads a history from a work message; nil if there is none or it is not a list of items.
 func Read(history json.RawMessage) []Item {
 	var list []Item
 	if len(history) == 0 || json.Unmarshal(history, &list) != nil {
@@ -59,7 +60,7 @@ func Read(history json.RawMessage) []Item {
 	return list
 }
 
-// Newest returns the last items of a history whose texts have together at most so many bytes.
+// Newest returns the last items of a history whose texts have at most this many bytes together.
 func Newest(history []Item, most int) []Item {
 	for n := range slices.Backward(history) {
 		if most -= len(history[n].Text) + weight; most < 0 {
@@ -83,7 +84,7 @@ func Lines(history []Item) string {
 	return b.String()
 }
 
-// speaker names who says an item.
+// speaker names the speaker of an item.
 func speaker(i *Item) string {
 	who := map[Type]string{Message: "User", Answer: "User's answer", Question: "Question", Result: "Result", Schedule: "Result of a schedule"}[i.Type]
 	if who == "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Type is what an item of a conversation or of live output is.
+// Type is the kind of an item of a conversation or of live output.
 type Type string
 
 // The types of items. Readers show an item of a type that they do not know by its text.
@@ -26,14 +26,14 @@ const (
 	Plan      Type = "plan"      // The steps that the planner chose.
 	Log       Type = "log"       // Lines that a program wrote to its standard error.
 	Progress  Type = "progress"  // A milestone of a run.
-	Seam      Type = "seam"      // A run goes on where another one, or another runner, broke off; Seam says how.
+	Seam      Type = "seam"      // A run continues where another one, or another runner, broke off; Seam says how.
 	Prompt    Type = "prompt"    // What the planner asks a model, in a job with Debug.
-	Raw       Type = "raw"       // What a model answered to that, as it was.
+	Raw       Type = "raw"       // The model's answer to a prompt, unchanged.
 	Gap       Type = "gap"       // Something is missing here; Truncated says how many bytes, if that is known.
 )
 
-// Item is one thing that was said or done for people to see. Items of a session are its conversation; items of a job are
-// its live output. An item with the ID of an earlier one of the same job, SubJob and run replaces or continues that one.
+// Item is one thing that was said or done, for people to see. Items of a session are its conversation; items of a job are its live
+// output. An item with the ID of an earlier one of the same job, SubJob and run replaces or continues that one.
 type Item struct {
 	Type   Type      `json:"type"`             // Type is what the item is.
 	ID     string    `json:"id"`               // ID is unique within job, SubJob and run, for example "answer/2".

@@ -11,8 +11,9 @@ import (
 // maxPiece limits the text of a piece, in bytes.
 const maxPiece = 64 << 10
 
-// OfPiece reads a message on a SubJob's live subject (events.Names.Live) as an item: an item, a piece {"item","offset",…} as
-// experts of the house publish, a milestone {"message","done","total"}, or any text. An item without an ID stands alone.
+// OfPiece reads a message on a SubJob's live subject (events.Names.Live) as an item. The message is an item, a piece
+// {"item","offset",…} as our experts publish it, a milestone {"message","done","total"}, or plain text. An item without an ID
+// stands alone.
 func OfPiece(body []byte) Item {
 	var p struct {
 		Item
@@ -32,7 +33,7 @@ func OfPiece(body []byte) Item {
 			return p.Item
 		case p.Message != "":
 			m := events.SubJobProgressed{Message: p.Message, Total: p.Total}
-			_ = json.Unmarshal(p.Done, &m.Done) // A flag is no number.
+			_ = json.Unmarshal(p.Done, &m.Done) // A flag is not a number; then the field stays empty.
 			text = Milestone(&m)
 		}
 	}

@@ -2,14 +2,14 @@ package item
 
 import "github.com/jobgraph/jobgraph/pkg/events"
 
-// Limits of a stored item: MaxText bytes of text, MaxData bytes of data. What is longer is cut, and Ref names the whole if
-// it is stored.
+// Limits of a stored item: MaxText bytes of text, MaxData bytes of data. Longer ones are cut, and Ref refers to the whole if it is
+// stored.
 const (
 	MaxText = 8 << 10
 	MaxData = 8 << 10
 )
 
-// Entry is an item of a session's conversation at its place: Seq grows within a session, with gaps.
+// Entry is an item with its position in a session's conversation: Seq grows within a session, with gaps.
 type Entry struct {
 	Seq  uint64 `json:"seq"` // Seq is the sequence in the stream of conversations: reading is resumed after it.
 	Item        // Item is what was said.
@@ -27,6 +27,6 @@ func Answered(n events.Names) string { return n.Prefix() + ".answered" }
 // Taken is such an announcement.
 type Taken struct {
 	Message string `json:"message"` // Message is the id of the request that answered.
-	JobID   string `json:"job_id"`  // JobID is the job that asked and goes on.
+	JobID   string `json:"job_id"`  // JobID is the job that asked and now continues.
 	Request string `json:"request"` // Request is the request for input that was answered.
 }

@@ -11,7 +11,7 @@ type Plain struct {
 	begun bool
 }
 
-// Add returns what people read of the next piece, and of what was held back before it. With done nothing is held back any more.
+// Add returns the text for people from the next piece and from what was held back before. If done is true, it holds nothing back.
 func (p *Plain) Add(text string, done bool) string {
 	text = p.held + text
 	p.held = ""

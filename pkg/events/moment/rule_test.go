@@ -158,7 +158,7 @@ func TestIntervalsDoNotDrift(t *testing.T) {
 	r := rule(t, events.Schedule{IntervalMinutes: 7}, anchor)
 	at := anchor
 	for n := 1; n <= 500; n++ {
-		at = r.Next(at.Add(time.Duration(n) * time.Millisecond)) // Each is asked for a little late.
+		at = r.Next(at.Add(time.Duration(n) * time.Millisecond)) // Each is asked a little late.
 		if want := anchor.Truncate(time.Second).Add(time.Duration(n) * 7 * time.Minute); !at.Equal(want) {
 			t.Fatalf("moment %d is %s, want %s", n, at, want)
 		}

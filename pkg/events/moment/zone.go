@@ -34,8 +34,8 @@ func CheckZone(field, name string, zones Zones) *events.Fault {
 
 const zoneHint = `use an IANA name, "Europe/Berlin" for one`
 
-// CloseZones returns names of time zones that may be meant by another text, the closest first: the same name in another
-// case, a city or country alone, or a name with a few letters wrong.
+// CloseZones returns names of time zones that a text may mean, the closest first: the same name in another case, a city or country
+// alone, or a name with a few wrong letters.
 func CloseZones(text string) []string {
 	type candidate struct {
 		name string

@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 )
 
-// plainTexts begin the search; what is plain among them is said with each.
+// plainTexts are the seeds of the search; the value says whether the text is plain.
 var plainTexts = map[string]bool{
 	`{}`: true, `[]`: true, `""`: true, `0`: true, `17`: true, `null`: true, `true`: true, `false`: true, `"目标，"`: true,
 	`{"a":{"b":[1,"x",{"c":[]}]},"d":0}`: true, "\"\x7f\"": true,
@@ -16,7 +16,7 @@ var plainTexts = map[string]bool{
 	`truex`: false, `nul`: false, `[1}`: false, `{"a":1]`: false, `1 2`: false, `"a"b`: false,
 }
 
-// plainly fails if a text is called plain and json.Marshal would write it otherwise.
+// plainly fails the test if a text counts as plain although json.Marshal would write it differently.
 func plainly(t *testing.T, text []byte) {
 	t.Helper()
 	if !plainjson.Plain(text) {

@@ -49,10 +49,10 @@ type Spec struct {
 	Missed  Missed          `json:"missed,omitempty"`   // Missed is MissedOne if empty.
 	Jitter  events.Duration `json:"jitter,omitempty"`   // Jitter delays each run by a fraction of it that depends only on schedule and due time.
 	Until   time.Time       `json:"until,omitzero"`     // Until is the last possible due time; zero means no end.
-	MaxRuns int             `json:"max_runs,omitempty"` // MaxRuns ends the schedule after so many runs; 0 means no such limit. Runs triggered by hand do not count.
+	MaxRuns int             `json:"max_runs,omitempty"` // MaxRuns ends the schedule after this many runs; 0 means no such limit. Runs triggered by hand do not count.
 	// MaxFailures pauses the schedule after so many failed runs in a row; 0 never pauses it.
 	MaxFailures int            `json:"max_failures,omitempty"`
-	Previous    bool           `json:"previous,omitempty"` // Previous gives each run, in its input PreviousInput, the latest finished run before it.
+	Previous    bool           `json:"previous,omitempty"` // Previous passes each run the latest finished run before it, in its input PreviousInput.
 	Request     events.Request `json:"request"`            // Request is the job of each run, without id and schedule.
 }
 

@@ -12,12 +12,12 @@ import (
 // Change is what a request changes about the tools of the agents of its job. The zero value changes nothing.
 type Change struct {
 	Web      *bool             `json:"web,omitempty"`      // Web is false to take away the tools that reach the web; true and nil change nothing.
-	Searches *int              `json:"searches,omitempty"` // Searches is the most searches of the web in one run of an agent.
-	Results  *int              `json:"results,omitempty"`  // Results is the most results of one search; 0 leaves it to the tool.
+	Searches *int              `json:"searches,omitempty"` // Searches limits the web searches in one run of an agent.
+	Results  *int              `json:"results,omitempty"`  // Results limits the results of one search; 0 leaves it to the tool.
 	Servers  map[string]Server `json:"servers,omitempty"`  // Servers are MCP servers that the operator lends to requests, by name.
 }
 
-// Server is what is used of an MCP server.
+// Server selects from an MCP server.
 type Server struct {
 	Tools   []string `json:"tools,omitempty"`   // Tools are its tools by the server's own names; empty means all.
 	Experts []string `json:"experts,omitempty"` // Experts are the ids or names of the agents that get them; empty means every agent of the job.

@@ -42,8 +42,8 @@ type exporter struct {
 	client  *http.Client
 }
 
-// newExporter reads the OTEL_EXPORTER_OTLP_* variables; those for traces take precedence over those for all signals. Errors
-// name the faulty variable.
+// newExporter reads the OTEL_EXPORTER_OTLP_* variables; those for traces take precedence over those for all signals. Errors name
+// the faulty variable.
 func newExporter(env host.Env) (*exporter, error) {
 	setting := func(name string) (value, variable string) {
 		for _, variable := range []string{"OTEL_EXPORTER_OTLP_TRACES_" + name, "OTEL_EXPORTER_OTLP_" + name} {
@@ -162,7 +162,7 @@ func (e *exporter) send(ctx context.Context, body []byte) (after time.Duration, 
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = reply.Body.Close() }() // As much as matters was read.
+	defer func() { _ = reply.Body.Close() }() // Everything that matters has been read.
 	text, err := io.ReadAll(io.LimitReader(reply.Body, answerBound))
 	switch reply.StatusCode {
 	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
@@ -174,7 +174,7 @@ func (e *exporter) send(ctx context.Context, body []byte) (after time.Duration, 
 	return -1, fmt.Errorf("the collector answers %s", reply.Status)
 }
 
-// rejected returns the error for spans that the collector accepted the request for but did not keep.
+// rejected returns an error if the collector has accepted the request but dropped some of its spans.
 func rejected(text []byte) error {
 	var answer collector.ExportTraceServiceResponse
 	if proto.Unmarshal(text, &answer) != nil || answer.GetPartialSuccess().GetRejectedSpans() == 0 {

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// env looks variables up in pairs of names and values.
+// env returns a lookup over pairs of names and values.
 func env(pairs ...string) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		for i := 0; i+1 < len(pairs); i += 2 {
@@ -38,7 +38,7 @@ type reply struct {
 	partial *collector.ExportTracePartialSuccess
 }
 
-// answers is a collector that gives one answer after another.
+// answers is a collector that gives one answer after the other.
 type answers struct {
 	list     []reply
 	requests []*http.Request
@@ -62,7 +62,7 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: next.status, Status: http.StatusText(next.status), Header: next.header, Body: io.NopCloser(bytes.NewReader(text))}, err
 }
 
-// one is a span as the SDK ends it.
+// one returns a span that the SDK has ended.
 func one(t *testing.T) []sdk.ReadOnlySpan {
 	t.Helper()
 	var kept keeper

@@ -36,19 +36,19 @@ func speaking(t *testing.T, api string, doer llm.Doer, base string, secret llm.S
 	return e
 }
 
-// told is everything a call gives, as text.
+// told returns everything that a call returns, as text.
 func told(e *llm.Engine, t *testing.T, question string, stream bool) string {
 	t.Helper()
 	var pieces strings.Builder
 	got, err := e.Do(t.Context(), llm.Request{Messages: []llm.Message{llm.User(question)}, Stream: stream}, func(d llm.Delta) {
 		fmt.Fprintf(&pieces, "%s|", d.Text)
 	})
-	got.Took, got.Carry = 0, nil // What is carried names the host.
+	got.Took, got.Carry = 0, nil // Carried items contain the host name.
 	return fmt.Sprintf("%+v %v %s", got, err, pieces.String())
 }
 
 func TestAPlayedCassetteAnswersAsTheModelDid(t *testing.T) {
-	for api, version := range map[string]string{"chat": "/v1", "responses": "/v1", "anthropic": "", "gemini": ""} { // The last two add theirs.
+	for api, version := range map[string]string{"chat": "/v1", "responses": "/v1", "anthropic": "", "gemini": ""} { // The last two add their own.
 		t.Run(api, func(t *testing.T) { playedBack(t, api, version) })
 	}
 }
@@ -88,7 +88,7 @@ func playedBack(t *testing.T, api, version string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Another key and another address: neither decides what is played.
+		// Another key and another address: neither affects what is played.
 		offline := speaking(t, api, player, "http://elsewhere.test/proxy"+version, "another")
 		var got []string
 		for _, q := range questions {

@@ -8,7 +8,7 @@ import (
 // maxAhead limits how far to look ahead for the end of a key. A longer one counts as a key.
 const maxAhead = 128
 
-// lookahead answers what stands at an offset of the text and what could follow, without moving.
+// lookahead describes what is at an offset of the text and what could follow, without moving.
 type lookahead struct {
 	opts *Options
 	src  string

@@ -2,15 +2,15 @@ package lenient
 
 import "strings"
 
-// stop says why an automaton does not go on.
+// stop says why an automaton has stopped.
 type stop byte
 
 const (
-	// running means that it can go on.
+	// running means that it can continue.
 	running stop = iota
 	// finished means that the value is complete.
 	finished
-	// broken means that what stands here cannot follow.
+	// broken means that the next character cannot follow.
 	broken
 	// ranOut means that the text, or the frame around the value, ends here; inText that it ends inside a string.
 	ranOut
@@ -19,20 +19,20 @@ const (
 	foreign
 )
 
-// state is a place of an automaton in a text. It is copied freely: brackets never change.
+// state is the state of an automaton at a place in a text. It can be copied freely, since brackets never change.
 type state struct {
 	pos   int
 	want  want
 	top   *bracket
 	depth int
-	// members are those of the innermost object, the last first; closed is the bracket that was closed last inside the
-	// innermost one, given where the last value of a member begins.
+	// members are those of the innermost object, latest first; closed is the latest bracket that was closed inside the innermost
+	// one; given is where the value of the latest member begins.
 	members *member
 	closed  *bracket
 	given   int
 	// shape is what the next value should be.
 	shape *Shape
-	// hash identifies all tokens so far. cost weighs repairs that need no decision, misfit counts what the shape denies.
+	// hash identifies all tokens so far. cost weighs repairs that need no decision; misfit counts what contradicts the shape.
 	hash         uint64
 	cost, misfit int
 	// comma is the offset of a comma just read, or -1; last is where the last token before it ended.
@@ -55,12 +55,12 @@ type bracket struct {
 	at    int
 	up    *bracket
 	shape *Shape
-	// begin is the state before the bracket, members what an object had when it was closed.
+	// begin is the state before the bracket; members are those that an object had when it was closed.
 	begin   *state
 	members *member
 }
 
-// member is one key of an object and where its comma stands.
+// member is a key of an object, with the place of its comma.
 type member struct {
 	name  string
 	comma int
@@ -70,7 +70,7 @@ type member struct {
 // maxMembers limits how far back a repeated key is searched.
 const maxMembers = 64
 
-// find returns the member of a name among the last maxMembers.
+// find returns the member with a name among the last maxMembers.
 func (m *member) find(name string) *member {
 	for i := 0; m != nil && i < maxMembers; i, m = i+1, m.up {
 		if m.name == name {
@@ -80,8 +80,8 @@ func (m *member) find(name string) *member {
 	return nil
 }
 
-// automaton reads the structure of one value. It accepts what has one meaning only, such as a trailing comma or a key
-// without quotes, takes quotes as JSON does, and stops where the structure breaks.
+// automaton reads the structure of one value. It accepts mistakes with only one meaning, such as a trailing comma or a key without
+// quotes, treats quotes as JSON does, and stops where the structure breaks.
 type automaton struct {
 	state
 	src   string
@@ -91,11 +91,11 @@ type automaton struct {
 	twice int
 	// recent are the last states before a token, if they are kept.
 	recent *[]state
-	// limit is the greatest depth.
+	// limit is the maximum depth.
 	limit int
 }
 
-// newAutomaton returns one at an offset of a text.
+// newAutomaton returns an automaton at an offset of a text.
 func newAutomaton(o *Options, src string, at int, shape *Shape) *automaton {
 	return &automaton{
 		src: src, ahead: &lookahead{opts: o, src: src}, limit: o.MaxDepth, twice: -1,
@@ -122,7 +122,7 @@ func (a *automaton) mix(kind byte, token string) {
 // maxRecent is how many states are kept to go back to.
 const maxRecent = 12
 
-// run goes on until the automaton stops.
+// run reads until the automaton stops.
 func (a *automaton) run() {
 	for a.stop == running {
 		a.ahead.steps++
@@ -238,7 +238,7 @@ func (a *automaton) named(name string, at span) {
 	a.pos, a.want = at.end, wantColon
 }
 
-// colon reads what stands between key and value.
+// colon reads the separator between key and value.
 func (a *automaton) colon() {
 	_, size := a.ahead.sepAt(a.pos)
 	if size == 0 {
@@ -302,7 +302,7 @@ func (a *automaton) begin(kind kinds, at int) {
 	}
 }
 
-// odd reports whether the automaton broke at a string in quotes that are not JSON's and that do not end it clearly.
+// odd reports whether the automaton stopped at a string whose quotes are not JSON's and do not end it clearly.
 func (a *automaton) odd() bool {
 	if t := a.text; a.stop == inText {
 		return t.odd
@@ -344,7 +344,7 @@ func (a *automaton) push(mark byte, size int) {
 	}
 }
 
-// pop closes the innermost bracket if the closer is its own and the value does not go on behind it.
+// pop closes the innermost bracket if the closer matches it and the value does not continue after it.
 func (a *automaton) pop(size int) {
 	r, _ := runeAt(a.src, a.pos)
 	top := a.top
@@ -368,7 +368,7 @@ func (a *automaton) pop(size int) {
 	a.done()
 }
 
-// goesOn reports whether members follow behind the end of the outermost object.
+// goesOn reports whether members follow after the end of the outermost object.
 func (a *automaton) goesOn(at int) bool {
 	at = a.ahead.blanks(at)
 	return at < len(a.src) && a.src[at] == ',' && a.ahead.quotedKeyAt(a.ahead.blanks(at+1))

@@ -13,9 +13,9 @@ import (
 
 // reading is one case of the corpus: a text, what to look for, and what has to be found.
 //
-// In testdata/*.txt a case is "=== name", with options behind the name in square brackets, the text line by line, and
-// "--- " with the wanted value, which "cut", "no fit", "no JSON" and so on precede where an error is wanted. With the
-// option quoted the text is one string of Go; tags=a,b and fits=object or fits=array are the options of Read.
+// In testdata/*.txt a case is "=== name", with options in square brackets after the name, the text line by line, and "--- " with
+// the wanted value; if an error is wanted, "cut", "no fit", "no JSON" and so on precede it. With the option quoted the text is a Go
+// string; tags=a,b and fits=object or fits=array are the options of Read.
 type reading struct {
 	name, text, want string
 	err              error

@@ -1,6 +1,6 @@
 package lenient
 
-// behind doubts a value in JSON behind which a comma shows that more was meant to follow.
+// behind doubts a valid value that is followed by a comma, which suggests that more was meant to follow.
 func (s *scanner) behind(at int) *Doubt {
 	if at = s.p.ahead.blanks(at); !s.opts.examine || at >= len(s.src) || s.src[at] != ',' {
 		return nil
@@ -12,8 +12,8 @@ func (s *scanner) behind(at int) *Doubt {
 	return &Doubt{At: at, Expected: "the JSON ends here, but more of it follows"}
 }
 
-// mend reads the value at an offset by trying the possible repairs. It reports false if the parser must read the value
-// by its own rules, which then is a guess unless nothing but another language's forms are in the way.
+// mend reads the value at an offset by trying the possible repairs. It returns false if the parser has to read the value by its own
+// rules; the result is then a guess, unless only constructs of another language are in the way.
 func (s *scanner) mend(start int) (Value, bool) {
 	m := mend(s.opts, s.src, start, maxWork*(len(s.src)+64)-s.work)
 	s.work += m.steps

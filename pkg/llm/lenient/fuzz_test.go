@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxSteps is what a byte may cost, whatever stands around it: the readings of one text times what is looked ahead.
+// maxSteps limits the cost of a byte, whatever surrounds it: the readings of one text times the look-ahead.
 const maxSteps = 300
 
-// seeds are the texts of the corpus and a few that hold much in little.
+// seeds are the texts of the corpus and a few dense ones.
 func seeds(f *testing.F) {
 	f.Helper()
 	for _, c := range corpus(f) {

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// bits are what strings are made of here: everything that means something outside them.
+// bits are the parts of strings here: everything that means something outside them.
 var bits = []string{
 	"a", "b c", "统计", "库存", "，", "。", "：", "；", "、", "“", "”", "‘", "’", "「", "」", "《", "》", "（", "）", "【", "】", "…", "—", "　",
 	"\"", "'", "`", ",", ":", "{", "}", "[", "]", "(", ")", ", ", ": ", "//", "/*", "*/", "#", "```", "\n", "\t", "\\", "True", "None", "...", "=", "+",

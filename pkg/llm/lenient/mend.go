@@ -13,11 +13,11 @@ const (
 	maxPlaces  = 64
 	// maxWork is the total work in multiples of the text.
 	maxWork = 32
-	// copied is how many bytes are copied in the time of one step.
+	// copied is how many bytes can be copied in the time of one step.
 	copied = 8
 )
 
-// What repairs cost. Equal costs mean equally likely.
+// The costs of repairs. Equal costs mean equally likely.
 const (
 	costComma    = 2
 	costChar     = 2
@@ -29,7 +29,7 @@ const (
 	costMisfit   = 3
 	costAgain    = 4
 	costStuck    = 100
-	// margin is by how much a repair must be cheaper than another to exclude it.
+	// margin is how much cheaper a repair must be to rule out another one.
 	margin = 1
 )
 
@@ -46,21 +46,21 @@ type repair struct {
 	edits []edit
 }
 
-// trial is what became of a candidate: how far its text made sense.
+// trial is the result of trying a candidate: how far its text made sense.
 type trial struct {
 	repair
-	// whole means that the value ended well or the look-ahead was used up, reach is where it broke otherwise.
+	// whole means that the value ended well or the look-ahead was used up; otherwise reach is where it broke.
 	whole bool
 	reach int
-	// far is true if it broke behind the repair and the place.
+	// far is true if it broke after the repair and its place.
 	far bool
-	// plain is the cost of the repair, weight that and of what the shape denies; hash identifies the value.
+	// plain is the cost of the repair; weight adds the cost of what contradicts the shape; hash identifies the value.
 	plain, weight int
 	hash          uint64
 }
 
-// mending repairs the structure of one value. It goes through the text with an automaton and, where that breaks, tries
-// the candidates of the place.
+// mending repairs the structure of one value. It reads the text with an automaton and, where that breaks, tries the candidates for
+// the place.
 type mending struct {
 	opts *Options
 	src  string
@@ -73,13 +73,13 @@ type mending struct {
 	steps, budget int
 	// twice is the offset up to which repeated keys are accepted.
 	twice int
-	// doubt is the first place where more than one repair is as likely, or none.
+	// doubt is the first place where several repairs are equally likely; nil for none.
 	doubt *Doubt
 	// ok is false if the value must be left to the parser; foreign if that is because of another language.
 	ok, foreign bool
 }
 
-// tooMany is expected where the search is given up.
+// tooMany is what Doubt.Expected says if the search is given up.
 const tooMany = "the text has too many mistakes to read it safely"
 
 // mend repairs the value at an offset; the search may take budget steps.
@@ -137,7 +137,7 @@ func (m *mending) cut(a *automaton) bool {
 	return false
 }
 
-// behind doubts a value behind which its structure seems to go on.
+// behind doubts a value after which its structure seems to continue.
 func (m *mending) behind(a *automaton) {
 	at := a.ahead.blanks(a.pos)
 	if at >= len(m.src) || !continues(m.src[at]) || isCloser(m.src[at]) && len(m.edits) == 0 {
@@ -153,14 +153,14 @@ func (m *mending) automaton() *automaton {
 	return a
 }
 
-// suspect records a doubt, unless there is one already.
+// suspect records a doubt unless there already is one.
 func (m *mending) suspect(a *automaton, why string) {
 	if m.doubt == nil {
 		m.doubt = &Doubt{At: m.original(min(a.pos, len(m.src))), Expected: why}
 	}
 }
 
-// original returns the offset in the text as it was.
+// original returns the offset in the original text.
 func (m *mending) original(at int) int {
 	for _, e := range slices.Backward(m.edits) {
 		switch {
@@ -173,8 +173,8 @@ func (m *mending) original(at int) int {
 	return at
 }
 
-// repair tries the candidates where the automaton broke and applies the best. It returns the automaton that goes on, or
-// nil if none makes sense.
+// repair tries the candidates where the automaton broke and applies the best. It returns the automaton that continues, or nil if
+// none makes sense.
 func (m *mending) repair(a *automaton) *automaton {
 	candidates := m.candidates(a)
 	from := m.back(a, &candidates)
@@ -234,7 +234,7 @@ func (m *mending) before(a *automaton, at int) *state {
 	return nil
 }
 
-// try reads on with a candidate, for a limited way.
+// try reads on with a candidate, for a limited distance.
 func (m *mending) try(a *automaton, from *state, c repair) trial {
 	limit := min(len(m.src), a.pos+lookAhead)
 	text, moved := edited(m.src[from.pos:limit], from.pos, c.edits)
@@ -269,10 +269,10 @@ func (m *mending) try(a *automaton, from *state, c repair) trial {
 	return got
 }
 
-// continues reports whether a character behind a value shows that the value goes on.
+// continues reports whether a character after a value shows that the value goes on.
 func continues(c byte) bool { return strings.IndexByte(`,:]}"`, c) >= 0 }
 
-// edited applies edits to a piece of text that begins at an offset. moved is by how much it became longer.
+// edited applies edits to a piece of text that begins at an offset. moved is how much longer it became.
 func edited(text string, offset int, edits []edit) (string, int) {
 	var out strings.Builder
 	done, moved := 0, 0
@@ -287,7 +287,8 @@ func edited(text string, offset int, edits []edit) (string, int) {
 	return out.String(), moved
 }
 
-// choice returns the best candidate: what makes the whole text read, then what reaches farthest, then the cheapest.
+// choice returns the best candidate: the one that makes the whole text readable, else the one that reaches farthest, else the
+// cheapest.
 func choice(trials []trial) *trial {
 	var best *trial
 	for i := range trials {
@@ -305,7 +306,7 @@ func (t *trial) better(than *trial) bool {
 	return t.price() < than.price()
 }
 
-// price is the weight, and more for a candidate behind which the text breaks again, be it by another mistake.
+// price is the weight, increased if the text breaks again after the candidate, perhaps because of another mistake.
 func (t *trial) price() int {
 	switch {
 	case t.whole:

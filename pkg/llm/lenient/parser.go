@@ -208,7 +208,7 @@ func (p *parser) null(kind Kind) {
 	p.done(false)
 }
 
-// skip removes what stands here.
+// skip removes what is at the present position.
 func (p *parser) skip(kind Kind, size int) {
 	p.note(kind, p.pos)
 	p.pos += size

@@ -77,7 +77,7 @@ func (c *collector) marks() {
 	c.add(Wrapper, costChar-1, edits...)
 }
 
-// keyPlace is where a key should stand.
+// keyPlace lists the candidates where a key is expected.
 func (c *collector) keyPlace(r rune, mark byte, size int) {
 	a := c.a
 	if a.members != nil && a.want == wantKey && c.repeated(r) {
@@ -103,7 +103,7 @@ func (c *collector) keyPlace(r rune, mark byte, size int) {
 	}
 }
 
-// repeated lists the candidates for a key that the object has already: another object may begin here.
+// repeated lists the candidates for a key that the object already has: another object may begin here.
 func (c *collector) repeated(r rune) bool {
 	a := c.a
 	name, ok := "", false
@@ -131,7 +131,7 @@ func (c *collector) repeated(r rune) bool {
 
 func runeLen(r rune) int { return len(string(r)) }
 
-// colonPlace is where a colon should stand.
+// colonPlace lists the candidates where a colon is expected.
 func (c *collector) colonPlace(r rune, mark byte) {
 	a := c.a
 	if quoteOf(r) != noQuote && a.pos == a.last {
@@ -150,7 +150,7 @@ func (c *collector) colonPlace(r rune, mark byte) {
 	}
 }
 
-// valuePlace is where a value should stand.
+// valuePlace lists the candidates where a value is expected.
 func (c *collector) valuePlace(mark byte, size int) {
 	a := c.a
 	switch {
@@ -171,7 +171,7 @@ func (c *collector) valuePlace(mark byte, size int) {
 	}
 }
 
-// nextPlace is where a comma or a closer should stand.
+// nextPlace lists the candidates where a comma or a closer is expected.
 func (c *collector) nextPlace(r rune, mark byte, size int) {
 	a := c.a
 	if a.top.mark == '{' && a.ahead.keyAt(a.pos) && a.text.end != a.last && c.repeated(r) {
@@ -224,7 +224,7 @@ func (c *collector) nextPlace(r rune, mark byte, size int) {
 	c.add(Junk, cost, edit{at: a.pos, del: max(1, len(a.ahead.tight(a.pos, maxAhead)))})
 }
 
-// closers inserts the closers that are missing before the one that stands here, or before the end.
+// closers inserts the missing closers before the one at an offset, or before the end.
 func (c *collector) closers(at int) {
 	r, _ := runeAt(c.src, c.a.pos)
 	want, missing := markOf(r), ""
@@ -248,7 +248,7 @@ func (c *collector) closers(at int) {
 // maxEarlier limits how many members back a closer is tried.
 const maxEarlier = 3
 
-// members inserts a closer before one of the last members of the object here or of the one that was closed last.
+// members inserts a closer before one of the latest members of the current object, or of the one that was closed last.
 func (c *collector) members(mark byte) {
 	if mark == ']' {
 		if c.a.comma < 0 && c.a.top.mark == '[' && c.a.text.end == c.a.last {
@@ -275,7 +275,7 @@ func (c *collector) members(mark byte) {
 	}
 }
 
-// listStart opens an array where the last member's value begins.
+// listStart opens an array where the value of the latest member begins.
 func (c *collector) listStart() {
 	if c.a.members == nil || c.a.given <= c.a.top.at {
 		return

@@ -32,7 +32,7 @@ func (c *collector) keyEnd(from, end int) {
 	}
 }
 
-// ending closes a string before the punctuation at its end; wide also before numbers and literals there.
+// ending closes a string before the punctuation at its end; with wide also before numbers and literals there.
 func (c *collector) ending(from, end int, wide bool) {
 	at := structureFrom(c.src, from, end)
 	if at < end {
@@ -55,7 +55,7 @@ func (c *collector) ending(from, end int, wide bool) {
 	}
 }
 
-// structureFrom returns where the punctuation and blanks at the end of a piece of text begin.
+// structureFrom returns where the punctuation and spaces at the end of a piece of text begin.
 func structureFrom(src string, from, end int) int {
 	for end > from && strings.IndexByte(" \t\r\n,]}[{", src[end-1]) >= 0 {
 		end--
@@ -69,8 +69,8 @@ func (c *collector) endAt(from, at int) {
 	c.add(OpenString, costChar, edit{at: at, ins: `"`})
 }
 
-// afterText lists what may be wrong with the last string: it should have ended earlier or ends later, it is doubled, or
-// it is JSON.
+// afterText lists what may be wrong with the latest string: it should have ended earlier or later, its quotes are doubled, or it is
+// JSON.
 func (c *collector) afterText() {
 	t := c.a.text
 	if t.at < 0 || t.end != c.a.last && t.end != c.a.pos {
@@ -97,7 +97,7 @@ func (c *collector) afterText() {
 	c.later(t)
 }
 
-// doubled removes the second of two quotes, and of the two at the other end.
+// doubled removes the second of two opening quotes, and one of two closing quotes.
 func (c *collector) doubled(t span) {
 	if i := strings.Index(c.src[t.end:min(len(c.src), t.end+lookAhead)], `""`); i > 0 && strings.IndexByte(c.src[t.end:t.end+i], '"') < 0 {
 		c.add(Doubled, costChar-1, edit{at: t.end - 1, del: 1}, edit{at: t.end + i, del: 1})
@@ -106,10 +106,10 @@ func (c *collector) doubled(t span) {
 	c.add(Doubled, costChar, edit{at: t.end - 1, del: 1})
 }
 
-// maxInner limits the quotes that are taken for content.
+// maxInner limits the quotes that are treated as content.
 const maxInner = 24
 
-// later takes the quotes from the end of the string on for content, up to one that could end it.
+// later treats the quotes from the end of the string on as content, up to one that could end it.
 func (c *collector) later(t span) {
 	var inner []edit
 	found := 0
@@ -132,8 +132,8 @@ func (c *collector) later(t span) {
 	}
 }
 
-// unlike weighs what speaks against quotes inside a string that ends at an offset: it is a key, structure would be part of
-// the text, or nothing stands between the quotes.
+// unlike weighs the reasons against quotes inside a string that ends at an offset: it is a key, structure would become part of the
+// text, or nothing stands between the quotes.
 func (c *collector) unlike(t span, end int) int {
 	inner := c.src[t.end-1 : end]
 	cost := 0
@@ -173,8 +173,7 @@ func (c *collector) unlike(t span, end int) int {
 	return cost
 }
 
-// apart reports whether quotes in a text stand as they do between two elements: nothing but blanks between the first two, or
-// a comma.
+// apart reports whether quotes in a text look like those between two elements: between the first two are only spaces, or a comma.
 func apart(inner string) bool {
 	for i, part := range strings.Split(inner, `"`)[1:] {
 		part = strings.TrimSpace(part)
@@ -202,7 +201,7 @@ func (c *collector) mayEnd(at int, key bool) bool {
 	return mark == ',' || isCloser(mark)
 }
 
-// apostrophes takes the end of a string in single quotes for content, up to one that could end it.
+// apostrophes treats the end of a string in single quotes as content, up to one that could end it.
 func (c *collector) apostrophes(t span) {
 	var inner []edit
 	for at := t.end - 1; len(inner) < maxInner; {
@@ -218,7 +217,7 @@ func (c *collector) apostrophes(t span) {
 	}
 }
 
-// backslash takes a backslash before a quote that could end the string for itself, as in a path.
+// backslash treats a backslash before a quote that could end the string as a literal one, as in a path.
 func (c *collector) backslash(t span) bool {
 	for at := t.at + 1; at < t.end-1 && at < t.at+lookAhead; at++ {
 		if c.src[at] != '\\' {
@@ -233,7 +232,7 @@ func (c *collector) backslash(t span) bool {
 	return false
 }
 
-// otherQuote ends the string at a closing quote of its family in it that closes nothing there.
+// otherQuote ends the string at a closing quote of the same family that closes nothing inside it.
 func (c *collector) otherQuote(t span) bool {
 	nested := 0
 	for at := t.at + 1; at < t.end-1 && at < t.at+lookAhead; {
@@ -250,7 +249,7 @@ func (c *collector) otherQuote(t span) bool {
 	return false
 }
 
-// unquoted takes JSON in quotes for JSON, or all of it for the string's content.
+// unquoted treats JSON in quotes as JSON, or all of it as the content of the string.
 func (c *collector) unquoted(t span) {
 	at := c.a.ahead.blanks(t.at + 1)
 	if t.key || at >= len(c.src) || c.src[at] != '{' && c.src[at] != '[' {
@@ -293,15 +292,15 @@ func (c *collector) bare(key bool) {
 	c.add(Junk, costUnlikely, edit{at: at, del: max(1, len(c.a.ahead.tight(at, maxAhead)))})
 }
 
-// words takes the first word of several in an array for an element of its own.
+// words treats the first of several words in an array as a separate element.
 func (c *collector) words(at, end int) {
 	if i := strings.IndexByte(c.src[at:end], ' '); i > 0 && c.a.top != nil && c.a.top.mark == '[' {
 		c.add(BareText, costText, edit{at: at, ins: `"`}, edit{at: at + i, ins: `", "`}, edit{at: end, ins: `"`})
 	}
 }
 
-// bareEnd returns where a text without quotes ends: at a bracket, a quote, a comment, the end of the line, or a comma; far
-// means only a comma before a key.
+// bareEnd returns where a text without quotes ends: at a bracket, a quote, a comment, the end of the line, or a comma; with far
+// only at a comma before a key.
 func (c *collector) bareEnd(at int, far bool) int {
 	start := at
 	for at < len(c.src) && at < start+lookAhead {
@@ -324,7 +323,7 @@ func (c *collector) bareEnd(at int, far bool) int {
 	return at
 }
 
-// afterScalar takes a number or literal that was read last for the start of a text.
+// afterScalar treats the latest number or literal as the beginning of a text.
 func (c *collector) afterScalar() {
 	s := c.a.scalar
 	if s.at < 0 || s.end != c.a.last {
@@ -338,7 +337,7 @@ func (c *collector) afterScalar() {
 	}
 }
 
-// comments ends the last comment before what looks like structure in it.
+// comments ends the latest comment before what looks like structure in it.
 func (c *collector) comments() {
 	t := c.a.remark
 	if t.at < 0 || c.a.pos-t.end > maxAhead {

@@ -68,7 +68,7 @@ func (s *scanner) all() ([]Value, error) {
 	return nil, ErrNoJSON
 }
 
-// whole accepts the text as it stands if it is plain JSON of any type.
+// whole accepts the text unchanged if it is plain JSON of any type.
 func (s *scanner) whole() bool {
 	s.p.reset(0, true)
 	s.p.run()

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// settler goes through a valid value and lets the shape decide what JSON leaves open: keys that an object has twice,
-// booleans and numbers written as text, and JSON inside a string.
+// settler walks through a valid value and lets the shape decide what JSON leaves open: repeated keys of an object, booleans and
+// numbers written as text, and JSON inside a string.
 type settler struct {
 	src string
 	out []byte
 	// pos is the offset of the next token.
 	pos int
-	// changed is true if the shape decided anything, twice if a key with two values of equal right was found.
+	// changed is true if the shape decided anything; twice if a key has two values and the shape prefers neither.
 	changed, twice bool
 }
 
-// settle returns the value as the shape has it. twice is true if an object has a key with two different values and the
-// shape does not tell which one is meant.
+// settle returns the value as the shape describes it. twice is true if an object has a key with two different values and the shape
+// does not say which one is intended.
 func settle(value json.RawMessage, shape *Shape) (settled json.RawMessage, changed, twice bool) {
 	s := settler{src: string(value)}
 	s.value(shape)
@@ -65,13 +65,13 @@ func (s *settler) array(shape *Shape) {
 
 // pair is a member of an object in the output.
 type pair struct {
-	// name is the key as it is written, at where the member begins, value where its value begins, end where it ends.
+	// name is the key as written; the others are the offsets of the member, of its value and of its end.
 	name           string
 	at, value, end int
 	shape          *Shape
 }
 
-// maxPairs limits the members that are searched for a repeated key one by one; more go through a map.
+// maxPairs is the number of members up to which a repeated key is searched linearly; beyond it a map is used.
 const maxPairs = 16
 
 func (s *settler) object(shape *Shape) {
@@ -108,7 +108,7 @@ func (s *settler) object(shape *Shape) {
 	s.pos++
 }
 
-// insert adds a member, or decides between it and an earlier one of the same name.
+// insert adds a member, or decides between it and an earlier one with the same name.
 func (s *settler) insert(pairs []pair, index map[string]int, p pair, known bool) []pair {
 	i := -1
 	if index != nil {
@@ -139,7 +139,7 @@ func (s *settler) insert(pairs []pair, index map[string]int, p pair, known bool)
 	return pairs
 }
 
-// replace puts the value of a later member in place of that of an earlier one.
+// replace replaces the value of an earlier member by that of a later one.
 func (s *settler) replace(pairs []pair, i int, p pair) {
 	value := slices.Clone(s.out[p.value:p.end])
 	s.out = s.out[:p.at-1]
@@ -152,7 +152,7 @@ func (s *settler) replace(pairs []pair, i int, p pair) {
 	s.changed = true
 }
 
-// fitting reports whether the shape accepts a value's type and, of an object, its members.
+// fitting reports whether the shape accepts the type of a value and, for an object, its members.
 func fitting(value string, shape *Shape) bool {
 	if shape == nil {
 		return true
@@ -162,7 +162,7 @@ func fitting(value string, shape *Shape) bool {
 	return a.stop == finished && a.misfit == 0
 }
 
-// text copies a string, or what it contains if the shape wants no string.
+// text copies a string, or the value inside it if the shape does not want a string.
 func (s *settler) text(quoted string, shape *Shape) {
 	inner := unquoted(quoted)
 	if shape.allows(kindString) || !s.typed(inner, shape) {
@@ -170,7 +170,7 @@ func (s *settler) text(quoted string, shape *Shape) {
 	}
 }
 
-// typed writes the value that a string contains if its type is what the shape wants.
+// typed writes the value inside a string if the shape wants a value of its type.
 func (s *settler) typed(inner string, shape *Shape) bool {
 	word := strings.TrimSpace(inner)
 	if word == "" || !json.Valid([]byte(word)) {
@@ -198,7 +198,7 @@ func (s *settler) typed(inner string, shape *Shape) bool {
 	return true
 }
 
-// unquoted is the content of a JSON string.
+// unquoted returns the content of a JSON string.
 func unquoted(text string) string {
 	if strings.IndexByte(text, '\\') < 0 {
 		return text[1 : len(text)-1]

@@ -25,21 +25,22 @@ const (
 // validate. It is safe for concurrent use; a nil Shape expects nothing.
 type Shape struct {
 	kinds kinds
-	// properties are the known members, required those that must exist. closed allows no others, which extra describes.
+	// properties are the known members, required those that must exist. If closed is true, no others are allowed; otherwise extra
+	// describes them.
 	properties map[string]*Shape
 	required   []string
 	closed     bool
 	extra      *Shape
 	// items describes the elements of an array.
 	items *Shape
-	// words are the only strings allowed, if there are any.
+	// words are the only allowed strings; nil allows all.
 	words []string
 }
 
 // maxShapes limits the parts of a schema that are read.
 const maxShapes = 4096
 
-// ShapeOf reads the shape out of a JSON Schema; alternatives are merged. It returns nil for what is no schema.
+// ShapeOf derives a shape from a JSON Schema; alternatives are merged. It returns nil if the text is not a schema.
 func ShapeOf(schema json.RawMessage) *Shape {
 	var root any
 	if json.Unmarshal(schema, &root) != nil {
@@ -52,7 +53,7 @@ func ShapeOf(schema json.RawMessage) *Shape {
 	return r.read(root)
 }
 
-// shapeReader reads the parts of a schema. A reference to a part that is being read gives that part.
+// shapeReader reads the parts of a schema. A reference to a part that is still being read resolves to that part.
 type shapeReader struct {
 	root any
 	refs map[string]*Shape
@@ -72,7 +73,7 @@ func (r *shapeReader) read(part any) *Shape {
 	return s
 }
 
-// refer returns the part of the schema that a reference names.
+// refer returns the part of the schema that a reference points to.
 func (r *shapeReader) refer(ref string) *Shape {
 	if s := r.refs[ref]; s != nil {
 		return s
@@ -182,7 +183,7 @@ func (s *Shape) either(r *shapeReader, list []any) {
 	s.add(merged)
 }
 
-// shared lists what every alternative that is an object requires.
+// shared lists the members that every object among the alternatives requires.
 func shared(r *shapeReader, list []any) []string {
 	var found []string
 	first := true
@@ -200,7 +201,7 @@ func shared(r *shapeReader, list []any) []string {
 	return found
 }
 
-// add narrows a shape by another that holds as well.
+// add narrows a shape by another one that applies as well.
 func (s *Shape) add(other *Shape) {
 	s.kinds &= other.kinds
 	if s.kinds == 0 {
@@ -216,7 +217,7 @@ func (s *Shape) add(other *Shape) {
 
 // take adds the known parts of another shape.
 func (s *Shape) take(other *Shape) {
-	for name, part := range other.properties { // any order: each name is there once
+	for name, part := range other.properties { // any order: names are unique
 		if s.properties == nil {
 			s.properties = map[string]*Shape{}
 		}
@@ -232,7 +233,7 @@ func (s *Shape) take(other *Shape) {
 	}
 }
 
-// member returns the shape of a member and whether its key is known or welcome.
+// member returns the shape of a member and whether its key is known or allowed.
 func (s *Shape) member(key string) (*Shape, bool) {
 	if s == nil {
 		return nil, true
@@ -254,7 +255,7 @@ func (s *Shape) element() *Shape {
 // allows reports whether a shape accepts a type.
 func (s *Shape) allows(kind kinds) bool { return s == nil || s.kinds&kind != 0 }
 
-// texts returns the strings of a list.
+// texts returns the strings in a list.
 func texts(list any) []string {
 	values, _ := list.([]any)
 	var found []string

@@ -126,7 +126,7 @@ func (sr *stringReader) plainRun() {
 	sr.p.out = append(sr.p.out, sr.p.src[start:sr.p.pos]...)
 }
 
-// copy takes over one rune of a string.
+// copy copies one rune of a string.
 func (sr *stringReader) copy(r rune, size int) {
 	if r < utf8.RuneSelf {
 		sr.p.out = appendByte(sr.p.out, byte(r))

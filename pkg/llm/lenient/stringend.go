@@ -1,7 +1,7 @@
 package lenient
 
-// closes decides whether a quote of the string's own kind, at an offset, ends the string. If the text so far was valid
-// JSON, it does; otherwise it does if what follows could follow a string.
+// closes decides whether a quote of the string's own kind, at an offset, ends the string. It does if the text so far was valid
+// JSON, or if what follows could follow a string.
 func (sr *stringReader) closes(at, size int, key bool) bool {
 	if sr.p.strict || at < sr.trusted {
 		return true
@@ -50,8 +50,8 @@ func (sr *stringReader) closesKey(end, next int) bool {
 	return next > end && (isOpener(mark) || quoteOf(r) != noQuote || sr.p.ahead.startsValue(next))
 }
 
-// closesForeign decides the same for another quote of the string's family, such as a curly one after a straight one. Texts
-// are full of them, so it counts only if plain JSON follows and the string's own quote does not end it better.
+// closesForeign decides the same for another quote of the string's family, such as a curly one after a straight one. Such quotes
+// are common in texts, so it counts only if plain JSON follows and the string's own quote is not a better end.
 func (sr *stringReader) closesForeign(at, size int, key bool) bool {
 	next := sr.p.ahead.blanks(at + size)
 	r, _ := runeAt(sr.p.src, at)
@@ -83,8 +83,8 @@ func (sr *stringReader) outside(at int) bool {
 	return isOpener(markOf(r)) || quoteOf(r) != noQuote && sr.p.ahead.keyAt(next)
 }
 
-// closesBefore decides for a quote that is followed by another quote: a missing comma, a string in pieces, or quoted text
-// at the end of the string.
+// closesBefore decides about a quote that is followed by another quote: a comma is missing, the string comes in pieces, or quoted
+// text ends the string.
 func (sr *stringReader) closesBefore(end, next, width int) bool {
 	if next == end && sr.p.ahead.structural(sr.p.ahead.blanks(next+width)) {
 		return false
@@ -92,7 +92,7 @@ func (sr *stringReader) closesBefore(end, next, width int) bool {
 	return !sr.p.inObject() || sr.p.ahead.keyAt(next) || sr.p.ahead.broken(end, next)
 }
 
-// comesNext decides whether a comma after a string separates: a member, an element or an end follows.
+// comesNext decides whether a comma after a string is a separator: a member, an element or an end follows.
 func (sr *stringReader) comesNext(at int, top *frame) bool {
 	next := sr.p.ahead.blanks(at)
 	if next >= len(sr.p.src) || sr.p.ahead.broken(at, next) || sr.p.ahead.commentAt(next) || sr.p.ahead.frameEnds(next) || sr.p.ahead.dots(next) > 0 {

@@ -77,7 +77,7 @@ func (a *automaton) word() {
 	a.done()
 }
 
-// calls reports whether a word is a call, a constructor or the prefix of a string.
+// calls reports whether a word is a function call, a constructor or the prefix of a string.
 func (a *automaton) calls(word string, end int) bool {
 	if word == "" || end >= len(a.src) {
 		return false
@@ -86,7 +86,7 @@ func (a *automaton) calls(word string, end int) bool {
 	return c == '(' || word == "new" && c == ' ' || (c == '"' || c == '\'') && len(word) <= 2 && strings.Trim(word, "ubrfUBRF") == ""
 }
 
-// string reads a string whose end its next quote is.
+// string reads a string that ends at its next quote.
 func (a *automaton) string(key bool) {
 	opener, size := runeAt(a.src, a.pos)
 	at := a.pos
@@ -115,7 +115,7 @@ func (a *automaton) string(key bool) {
 	a.done()
 }
 
-// fitsWords checks a string against the words that are allowed.
+// fitsWords checks a string against the allowed words.
 func (a *automaton) fitsWords(content string) {
 	if a.shape != nil && len(a.shape.words) > 0 && !slices.Contains(a.shape.words, content) {
 		a.misfit++

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Trust says how far a value is what the writer meant.
+// Trust says how certain it is that a value is what the writer meant.
 type Trust byte
 
 // The levels of trust, the best first.
 const (
-	// Unchanged means that the value stands in the text as JSON.
+	// Unchanged means that the text contains the value as JSON.
 	Unchanged Trust = iota
 	// Repaired means that there were mistakes with one likely meaning.
 	Repaired
-	// Guessed means that more than one meaning is likely. Act on no such value.
+	// Guessed means that several meanings are likely. Do not act on such a value.
 	Guessed
 )
 
@@ -36,16 +36,16 @@ type Doubt struct {
 	At, Line, Column int
 	// Excerpt is the text around it, one line.
 	Excerpt string
-	// Expected says what could stand there.
+	// Expected says what could follow there.
 	Expected string
 }
 
-// String is one sentence for the writer of the text.
+// String describes the doubt in one sentence, for the writer of the text.
 func (d *Doubt) String() string {
 	return fmt.Sprintf("line %d, column %d, at %q: the JSON can be read in more than one way; %s", d.Line, d.Column, d.Excerpt, d.Expected)
 }
 
-// Reading is a value with what is known about it.
+// Reading is a value and how far it can be trusted.
 type Reading struct {
 	// JSON is the value, compact, or nil.
 	JSON json.RawMessage
@@ -84,8 +84,7 @@ func Examine[Text ~string | ~[]byte](text Text, o Options) (Reading, error) {
 	return r, err
 }
 
-// part doubts a value that follows a broken one, since it may be a part of that one, unless the shape tells that it is
-// whole.
+// part doubts a value that follows a broken one, since it may be part of that one, unless the shape shows that it is complete.
 func (v *Value) part(found []Value, shape *Shape) {
 	if v.doubt != nil || shape != nil && len(shape.required) > 0 && fitting(string(v.JSON), shape) {
 		return
@@ -153,7 +152,7 @@ func excerpt(src string, at int) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(src[from:to], "")), " ")
 }
 
-// expected says what an automaton could go on with.
+// expected says what an automaton could continue with.
 func expected(a *automaton) string {
 	switch {
 	case a.stop == inText:

@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/schema"
 )
 
-// result is how a case was read.
+// result is how well a case was read.
 type result string
 
 const (
@@ -38,7 +38,7 @@ func same(t *testing.T, got json.RawMessage, want string) bool {
 // reader reads one case.
 type reader func(text string, o lenient.Options) (json.RawMessage, lenient.Trust, error)
 
-// former reads without examination.
+// former is the previous reader, without examination.
 func former(text string, o lenient.Options) (json.RawMessage, lenient.Trust, error) {
 	o.Shape = nil
 	raw, _, err := lenient.Read(text, o)
@@ -94,11 +94,11 @@ func count(results []result) map[result]int {
 	return found
 }
 
-// gains are the results of the present and the former reader.
+// gains counts the results of the present and the previous reader.
 type gains struct {
 	results map[result]int
 	former  map[result]int
-	// lost counts what the former reader read right and is a guess now.
+	// lost counts the cases that the previous reader read correctly and that are a guess now.
 	lost int
 }
 
@@ -122,7 +122,7 @@ func compare(t *testing.T, known bool) (cases []mistake.Case, g gains) {
 	return cases, g
 }
 
-// The numbers that the reader must keep on the corpus of mistakes. jsonrepair 0.2.15 reads 1441 of the cases right.
+// The numbers that the reader must reach on the corpus of mistakes. jsonrepair 0.2.15 reads 1441 of the cases correctly.
 const (
 	wantRight        = 2900
 	wantRightByShape = 3050

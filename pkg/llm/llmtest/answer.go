@@ -64,7 +64,7 @@ type Answer struct {
 	Finish string `yaml:"finish"`
 	// Usage is derived from the lengths if nil.
 	Usage *Usage `yaml:"usage"`
-	// Chunk is the size of the pieces of a stream in letters; 0 means 8.
+	// Chunk is the size of the pieces of a stream in characters; 0 means 8.
 	Chunk int `yaml:"chunk"`
 	// Delay is the pause before the answer, Gap the pause before each further piece of a stream.
 	Delay time.Duration `yaml:"delay"`

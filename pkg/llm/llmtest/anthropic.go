@@ -22,7 +22,7 @@ func anthropicMessage(q Question, a Answer) object {
 	}
 }
 
-// anthropicStop returns why the answer ends, with the words of a refusal.
+// anthropicStop returns why the answer ends, with the explanation of a refusal.
 func anthropicStop(a Answer) (reason string, details any) {
 	if a.Refusal != "" {
 		return "refusal", object{"type": "refusal", "category": "other", "explanation": a.Refusal}
@@ -32,7 +32,7 @@ func anthropicStop(a Answer) (reason string, details any) {
 	return cmp.Or(names[reason], reason), nil
 }
 
-// anthropicBlocks are the contents of an answer. Thinking is signed, so that a test can see it come back.
+// anthropicBlocks are the contents of an answer. Thinking is signed, so that a test can see it returned.
 func anthropicBlocks(q Question, a Answer) []object {
 	blocks := []object{}
 	if a.Reasoning != "" {
@@ -47,10 +47,10 @@ func anthropicBlocks(q Question, a Answer) []object {
 	return blocks
 }
 
-// seal is the signature of the thoughts of an answer.
+// seal is the signature of the thoughts in an answer.
 func seal(q Question) string { return fmt.Sprintf("sealed-%d", q.N) }
 
-// argsOf are the arguments of a call as an object; anything else is sent as it is, as far as JSON allows.
+// argsOf returns the arguments of a call as an object; anything else is sent unchanged as far as JSON allows.
 func argsOf(call Call) json.RawMessage {
 	if json.Valid([]byte(call.Args)) {
 		return json.RawMessage(call.Args)
@@ -72,7 +72,7 @@ func anthropicUsage(u Usage) object {
 	return usage
 }
 
-// anthropicEvents returns the events of a streamed answer and those that end it.
+// anthropicEvents returns the events of a streamed answer, and separately those that end it.
 func anthropicEvents(q Question, a Answer) (body, end []object) {
 	first := anthropicUsage(a.used(q))
 	first["output_tokens"] = 1
@@ -219,7 +219,7 @@ func anthropicContent(raw json.RawMessage) (blocks []anthropicBlock) {
 	if json.Unmarshal(raw, &plain) == nil {
 		return []anthropicBlock{{Type: "text", Text: plain}}
 	}
-	_ = json.Unmarshal(raw, &blocks) // What cannot be read has no blocks.
+	_ = json.Unmarshal(raw, &blocks) // Unreadable content has no blocks.
 	return blocks
 }
 

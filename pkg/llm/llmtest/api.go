@@ -6,10 +6,10 @@ import "net/http"
 type api struct {
 	// read parses a request to a path.
 	read func(path string, header http.Header, body []byte) (Question, error)
-	// message is a whole answer; events are those of a streamed one, and those that end it.
+	// message is a whole answer; events are those of a streamed answer, with those that end it apart.
 	message func(Question, Answer) object
 	events  func(Question, Answer) (body, end []object)
-	// regular ends a stream without a reason; nothing if nil.
+	// regular ends a stream for which no reason is given; nothing if nil.
 	regular []object
 	// refusal is the body of an error.
 	refusal func(status int, a Answer) object
@@ -25,7 +25,7 @@ const (
 	pathGemini    = "/generateContent"
 )
 
-// apis are the APIs by their endpoints.
+// apis are the APIs by endpoint.
 var apis = map[string]api{
 	pathChat:      {read: readQuestion, message: completion, events: chunks, refusal: usualError, done: "data: [DONE]\n\n"},
 	pathResponses: {read: readQuestion, message: response, events: responseEvents, refusal: usualError},

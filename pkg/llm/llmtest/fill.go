@@ -40,7 +40,7 @@ type filler struct {
 	goal string
 }
 
-// fill returns the simplest value that fits a schema: only what is required, with texts made from the goal.
+// fill returns the simplest value that fits a schema: only the required parts, with texts made from the goal.
 func fill(schema json.RawMessage, goal string) string {
 	var root form
 	if json.Unmarshal(schema, &root) != nil {

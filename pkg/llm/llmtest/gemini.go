@@ -27,7 +27,7 @@ func geminiBody(q Question) object {
 	return object{"responseId": fmt.Sprintf("gen_%d", q.N), "modelVersion": q.Model}
 }
 
-// geminiCandidate is a candidate that ends.
+// geminiCandidate is the last candidate of an answer.
 func geminiCandidate(parts []object, a Answer) object {
 	candidate := object{"index": 0, "content": object{"role": "model", "parts": parts}, "finishReason": geminiReason(a)}
 	if a.Refusal != "" {
@@ -45,7 +45,7 @@ func geminiReason(a Answer) string {
 	return cmp.Or(names[reason], reason)
 }
 
-// geminiParts are the contents of an answer. After a thought the first part that is none is signed.
+// geminiParts are the contents of an answer. The first part after a thought is signed.
 func geminiParts(q Question, a Answer) []object {
 	parts := []object{}
 	if a.Reasoning != "" {
@@ -89,8 +89,8 @@ func geminiUsage(u Usage) object {
 	return usage
 }
 
-// geminiEvents returns the chunks of a streamed answer and those that end it. A signature comes behind the text that it belongs to, in an empty
-// part of its own, as Google sends it.
+// geminiEvents returns the chunks of a streamed answer, and separately those that end it. A signature follows its text in a
+// separate empty part, as Google sends it.
 func geminiEvents(q Question, a Answer) (body, end []object) {
 	used := a.used(q)
 	chunk := func(parts ...object) object {
@@ -125,7 +125,7 @@ func geminiEvents(q Question, a Answer) (body, end []object) {
 	return body, []object{final}
 }
 
-// geminiError is the body of an error. A Retry-After of the answer stands in its details as well.
+// geminiError is the body of an error. Its details repeat the Retry-After of the answer.
 func geminiError(status int, a Answer) object {
 	words := map[int]string{
 		400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 409: "ABORTED", 429: "RESOURCE_EXHAUSTED",

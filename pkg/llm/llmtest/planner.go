@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Planner answers without a script, and always the same to the same question: if asked for a form, it fills it; if it must
-// call a tool, it calls it; if asked for a plan in words, it returns one with a single SubJob; otherwise it repeats the
-// question.
+// Planner answers without a script, always in the same way: if a form is requested, it fills it; if it must call a tool, it calls
+// it; if a plan in words is requested, it returns one with a single SubJob; otherwise it repeats the question.
 type Planner struct{}
 
 // delivers is the instruction to an actor whose result must be in a tag.

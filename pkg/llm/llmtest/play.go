@@ -8,11 +8,11 @@ import (
 	"unicode"
 )
 
-// Play answers as a model that works with the experts that come with the program: it asks how long the result may be, plans four steps,
-// and has their tools count and write. It says only what the tools have told it, and that it is scripted. It speaks the language of the goal,
-// Chinese or English. What is none of that, it answers as Planner does.
+// Play answers like a model that works with the built-in experts: it asks how long the result may be, plans four steps, and has
+// their tools count and write. It says only what the tools have returned, and that it is scripted. It speaks the language of the
+// goal, Chinese or English. All other questions it answers like Planner.
 type Play struct {
-	// Watched is true if a person watches: it asks its question, and writes at the pace of a fast reader.
+	// Watched is true if a person watches: then it asks its question, and writes at the pace of a fast reader.
 	Watched bool
 }
 
@@ -47,7 +47,7 @@ func encoded(v any) (Answer, error) {
 	return Answer{Text: string(text)}, err
 }
 
-// triage asks how long the result may be, unless that was asked before or no person watches, and hands the goal on.
+// triage asks how long the result may be, unless it has asked before or no person watches, and passes the goal on.
 func (p Play) triage(q Question, goal string, say words) (Answer, error) {
 	a := object{"decision": "hand_on", "answer": nil, "enriched_query": nil, "locale": say.locale, "title": short(goal), "question": nil, "options": nil}
 	if p.Watched && strings.Contains(q.All(), "writer") && say.wished(goal) == "" {
@@ -56,7 +56,7 @@ func (p Play) triage(q Question, goal string, say words) (Answer, error) {
 	return encoded(a)
 }
 
-// planOf are the ids of the steps of its plan.
+// planOf lists the ids of the steps in its plan.
 var planOf = [4]string{"outline", "figures", "draft", "result"}
 
 // planned is a plan of four steps.
@@ -83,7 +83,7 @@ func planned(goal string, say words) object {
 	}
 }
 
-// step does one step with the tools that it has: it counts with a program, writes a file, and says what came of both.
+// step does one step with the tools that it has: it counts with a program, writes a file, and says what both returned.
 func (p Play) step(q Question, goal string, say words) (Answer, error) {
 	var results []string
 	for _, turn := range q.Turns {
@@ -122,7 +122,7 @@ func (p Play) step(q Question, goal string, say words) (Answer, error) {
 	return Answer{Text: "<deliverable>" + strings.Join(lines, "\n") + "</deliverable>"}, nil
 }
 
-// called is a call with arguments in this order: names and values by turns.
+// called is a call with arguments in a fixed order: names and values alternate.
 func called(name string, args ...string) Call {
 	var b strings.Builder
 	for n, text := range args {
@@ -132,7 +132,7 @@ func called(name string, args ...string) Call {
 	return Call{Name: name, Args: "{" + b.String()[1:] + "}"}
 }
 
-// given are the first lines of what the steps before have answered.
+// given returns the first lines of the answers of earlier steps.
 func given(q Question) (list []string) {
 	for _, part := range strings.Split(q.Last("user"), `<data kind="result"`)[1:] {
 		_, body, _ := strings.Cut(part, ">")
@@ -143,7 +143,7 @@ func given(q Question) (list []string) {
 	return list
 }
 
-// fileOf names the file of a step, "notes" for one of another plan.
+// fileOf names the file of a step; "notes" for a step of another plan.
 func fileOf(goal string, say words) string {
 	for n, s := range say.steps {
 		if before, _, _ := strings.Cut(s.goal, "%s"); strings.HasPrefix(goal, before) {

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// anthropicRules are what Anthropic demands of a request, in its words.
+// anthropicRules are Anthropic's demands on a request, with its error messages.
 type anthropicRules struct {
 	asked  *anthropicAsked
 	header http.Header
 	wrong  string
-	// open are the calls that the next message has to answer; called is true after the first of them.
+	// open are the calls that the next message has to answer; called is true once one of them was answered.
 	open   []string
 	called bool
 	n      int
@@ -78,7 +78,7 @@ func (r *anthropicRules) end() string {
 	return r.wrong
 }
 
-// geminiWrong returns what Google would say of the contents of a request, "" if nothing is wrong with them.
+// geminiWrong returns Google's complaint about the contents of a request, "" if there is none.
 func geminiWrong(asked *geminiAsked, model string) string {
 	if len(asked.Contents) == 0 {
 		return "GenerateContentRequest.contents: contents is not specified"

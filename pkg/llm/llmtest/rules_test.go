@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 )
 
-// posted is status and body of an answer to a raw request.
+// posted returns the status and body of the answer to a raw request.
 func posted(t *testing.T, path, body string) (int, string) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
@@ -24,7 +24,7 @@ func posted(t *testing.T, path, body string) (int, string) {
 	return seen.Code, string(data)
 }
 
-// The scripted model rejects what the real one would, so that a test with it says something about the real one.
+// The scripted model rejects what the real one would reject, so that a test with it says something about the real one.
 func TestRequestsAreHeldAgainstTheRulesOfTheirProvider(t *testing.T) {
 	anthropic := func(rest, messages string) string {
 		return `{"model":"m","max_tokens":9,` + rest + `"messages":[` + messages + `]}`

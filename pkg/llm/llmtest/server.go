@@ -224,7 +224,7 @@ func (s *Server) Do(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// wire is the handler's side of an answer in process.
+// wire is the handler's side of an in-process answer.
 type wire struct {
 	request *http.Request
 	header  http.Header

@@ -63,7 +63,7 @@ func TestTheServerIsTheSameOverTCPAndInProcess(t *testing.T) {
 					r.Stream = stream
 					want, wantErr := local.Do(t.Context(), r, nil)
 					got, err := remote.Do(t.Context(), r, nil)
-					want.Took, got.Took, want.Carry, got.Carry = 0, 0, nil, nil // What is carried names the host.
+					want.Took, got.Took, want.Carry, got.Carry = 0, 0, nil, nil // Carried items contain the host name.
 					if diff := cmp.Diff(want, got); diff != "" {
 						t.Errorf("answer %d: %s", i, diff)
 					}

@@ -2,7 +2,7 @@ package llmtest
 
 import "strings"
 
-// words is what Play says in one language.
+// words are the texts of Play in one language.
 type words struct {
 	locale, question, wish, thought string
 	options                         []string
@@ -15,7 +15,7 @@ type words struct {
 // stepWords are the texts of one step; goal contains %s for the goal of the job.
 type stepWords struct{ title, goal, why, done string }
 
-// wished is the length that a person has chosen, which is added to the goal then; "" if none was.
+// wished returns the length that a person has chosen, to be added to the goal; "" if they chose none.
 func (w words) wished(goal string) string {
 	for _, option := range w.options {
 		if strings.HasSuffix(goal, " - "+option) {
@@ -25,7 +25,7 @@ func (w words) wished(goal string) string {
 	return ""
 }
 
-// page is the content of a file: the goal, and what was found before.
+// page is the content of a file: the goal, and the earlier findings.
 func (w words) page(goal string, found []string) string {
 	var b strings.Builder
 	b.WriteString("# " + short(goal) + "\n\n" + w.scripted + "\n")

@@ -10,8 +10,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// One is the journal of one SubJob: Read returns all records and the sequence of the last, Append stores one if the journal
-// still ends there.
+// One is the journal of one SubJob: Read returns all records and the sequence of the last, Append stores one if the journal still
+// ends there.
 type One interface {
 	Read(ctx context.Context) (entries []run.Entry, last uint64, err error)
 	Append(ctx context.Context, r events.JournalRecord, last uint64) (uint64, error)

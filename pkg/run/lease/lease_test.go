@@ -20,7 +20,7 @@ var (
 	errOver  = errors.New("over")
 )
 
-// deafen has the next answer of a journal get lost.
+// deafen makes a journal lose its next answer.
 func deafen(j *leasetest.Journal) {
 	j.Answers = func(context.Context, events.JournalRecord) error {
 		j.Answers = nil
@@ -122,7 +122,7 @@ func TestARunThatIsLetGoOfCanBeClaimedAtOnce(t *testing.T) {
 	}
 }
 
-// one is the journal of one SubJob, which another writer appends to in between.
+// one is the journal of one SubJob; another writer appends to it in between.
 type one struct {
 	*leasetest.Journal
 	between func()
@@ -165,7 +165,7 @@ func TestALeaseThatHasPassedIsRenewedBeforeAnEffectBegins(t *testing.T) {
 				if err := begin(t.Context(), l); err != nil || len(s.Entries) > 2 {
 					t.Errorf("%v, %d records", err, len(s.Entries))
 				}
-				<-time.After(time.Minute) // The process was stopped.
+				<-time.After(time.Minute) // The process was suspended.
 				if err := begin(t.Context(), l); err != nil {
 					t.Error(err)
 				}

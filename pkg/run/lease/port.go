@@ -22,7 +22,7 @@ type Pending interface {
 	Wait(ctx context.Context) (seq uint64, err error)
 }
 
-// Run is a run and its claimant.
+// Run is a run and the process that wants to claim it.
 type Run struct {
 	Job, SubJob string
 	Run         int

@@ -14,9 +14,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/service/live"
 )
 
-// BenchmarkStreams runs 1,000 runs that write 50 pieces a second each, as agents do: a piece to those who listen now, and an
-// item. One iteration is two seconds. It reports how many processors broker and writer take together, and the messages of a
-// second.
+// BenchmarkStreams runs 1,000 runs that write 50 pieces a second each, as agents do: a piece for current listeners, and an item.
+// One iteration takes two seconds. It reports how many processors broker and writer use together, and the messages per second.
 func BenchmarkStreams(b *testing.B) {
 	const streams, perSecond, seconds = 1000, 50, 2
 	s := bustest.Start(b, bustest.Settings{Quiet: true})
@@ -34,7 +33,7 @@ func BenchmarkStreams(b *testing.B) {
 	}
 	cpu, begun, offset := used(), time.Now(), 0
 	for b.Loop() {
-		var writers sync.WaitGroup // Each ends after its pieces.
+		var writers sync.WaitGroup // Each goroutine ends after its pieces.
 		for part := range 10 {
 			writers.Go(func() {
 				start, at := time.Now(), offset
@@ -42,7 +41,7 @@ func BenchmarkStreams(b *testing.B) {
 					due := start.Add(time.Duration(tick) * time.Second / perSecond)
 					<-time.After(time.Until(due.Add(time.Duration(part) * time.Second / perSecond / 10)))
 					for n := part; n < streams; n += 10 {
-						body, _ := json.Marshal(map[string]any{"item": "answer/1", "offset": at, "text": "token "}) // It can be encoded.
+						body, _ := json.Marshal(map[string]any{"item": "answer/1", "offset": at, "text": "token "}) // This can always be encoded.
 						log.Live(fmt.Sprint("j", n), "a", body)
 						runs[n].Show(item.Item{Type: item.Text, ID: "answer/1", Offset: at, Text: "token "})
 					}
@@ -62,9 +61,9 @@ func BenchmarkStreams(b *testing.B) {
 	b.ReportMetric(float64(after-before)/took, "messages/s")
 }
 
-// used is the processor time of this process, which contains the broker.
+// used returns the processor time of this process, which includes the broker.
 func used() time.Duration {
 	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // It cannot fail for the process itself.
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // It cannot fail for the own process.
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

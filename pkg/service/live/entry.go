@@ -9,21 +9,21 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
-// entry is one open item of a run: what was sent of it, and what waits.
+// entry is one open item of a run: what was sent, and what waits to be sent.
 type entry struct {
 	item   item.Item // Everything but the text.
 	number int       // The position among the items of the run.
-	fed    int       // How many bytes the producer has given since the last restart.
+	fed    int       // How many bytes the producer has supplied since the last restart.
 	sent   int       // How many bytes of the text were sent, or left out, since then.
 	text   []byte    // The text that waits.
 	left   int       // How many bytes were left out after text.
 	stream *redact.Stream
-	news   bool // Something besides text waits.
-	dirty  bool // It is in the run's list of what waits.
+	news   bool // Something other than text waits.
+	dirty  bool // It is in the run's list of waiting items.
 	shown  bool // Something was sent.
 }
 
-// merge takes over what an addition says besides its text.
+// merge takes over the fields of an addition, except its text.
 func (e *entry) merge(i *item.Item) {
 	to := &e.item
 	to.Type, to.User, to.Tool = i.Type, cmp.Or(i.User, to.User), cmp.Or(i.Tool, to.Tool)
@@ -47,13 +47,13 @@ func (e *entry) merge(i *item.Item) {
 // waits reports whether there is something to send.
 func (e *entry) waits() bool { return e.news || len(e.text) > 0 || e.left > 0 }
 
-// restart begins the text again.
+// restart starts the text again from its beginning.
 func (e *entry) restart(stream *redact.Stream) {
 	e.fed, e.sent, e.text, e.left, e.stream = 0, 0, nil, 0, stream
 	e.item.Truncated = 0
 }
 
-// take returns what waits and counts it as sent. Bytes of an incomplete character stay, unless the item is done.
+// take returns what waits and counts it as sent. Bytes of an incomplete character are kept, unless the item is done.
 func (e *entry) take() item.Item {
 	text := e.text
 	e.text = nil

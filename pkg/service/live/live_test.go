@@ -16,7 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
-// recorder is a bus that notes each message with the time since its start.
+// recorder is a bus that records each message with the time since the start.
 type recorder struct {
 	begun time.Time
 
@@ -93,7 +93,7 @@ func (p *recorder) set(f func()) {
 	f()
 }
 
-// writing runs a test with a writer in virtual time, and holds what was sent against want.
+// writing runs a test with a writer in virtual time and compares what was sent with want.
 func writing(t *testing.T, f func(t *testing.T, p *recorder, w *Writer), want ...string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ const (
 	maxData    = 64 << 10
 	// maxOpen is how many items may be open at once.
 	maxOpen = 1000
-	// maxSoon is how many messages may be sent before their time within a second.
+	// maxSoon is how many messages per second may be sent before their time.
 	maxSoon = 20
 )
 
@@ -36,10 +36,10 @@ type Run struct {
 	mu      sync.Mutex // Guards everything below. Taken before the writer's lock.
 	open    map[string]*entry
 	made    int      // How many items were opened.
-	dirty   []*entry // In the order in which something began to wait.
+	dirty   []*entry // In the order in which they began to wait.
 	pending int      // The text that waits.
 	text    int      // All text so far.
-	lost    int      // What was left out since the last marker; -1 if it is unknown how much.
+	lost    int      // What was left out since the last marker; -1 if the amount is unknown.
 	full    bool     // maxText is reached and the marker was sent.
 	gaps    int      // The number of markers.
 	seams   int
@@ -50,7 +50,7 @@ type Run struct {
 	hasty, waits bool // Whether it is in the writer's lists; guarded by the writer's lock.
 }
 
-// Show adds to an item. Its text continues the text of the item with the same ID; an Offset of 0 begins it again. Job,
+// Show adds to an item. Its text continues the text of the item with the same ID; with an Offset of 0 the text starts again. Job,
 // SubJob, Run and Expert need not be set.
 func (r *Run) Show(i item.Item) {
 	if r == nil {
@@ -90,7 +90,7 @@ func (r *Run) show(i *item.Item) {
 	r.w.schedule(r, (!e.shown || again || i.Done && i.Text == "") && r.mayHurry())
 }
 
-// entry returns the open item of an ID and opens it if necessary; nil if too many are open.
+// entry returns the open item with an ID, and opens it if necessary; nil if too many are open.
 func (r *Run) entry(id string) *entry {
 	e := r.open[id]
 	if e != nil || len(r.open) >= maxOpen {
@@ -102,7 +102,7 @@ func (r *Run) entry(id string) *entry {
 	return e
 }
 
-// add appends text that contains no secret, as far as there is room.
+// add appends text without secrets, as far as there is room.
 func (r *Run) add(e *entry, text string) {
 	if text == "" {
 		return
@@ -145,7 +145,7 @@ func (r *Run) mayHurry() bool {
 	return r.soon <= maxSoon
 }
 
-// Seam says that the run goes on where a run broke off, which may be the same one in another runner. With continues,
+// Seam says that the run continues where another run broke off, which may be the same run in another runner. With continues,
 // finished items of that run stay valid; otherwise all are replaced.
 func (r *Run) Seam(of int, continues bool) {
 	if r == nil {
@@ -166,8 +166,8 @@ func (r *Run) Seam(of int, continues bool) {
 	})
 }
 
-// End ends the run. With done, nothing more will be added to its items; otherwise another run or process continues them.
-// What waits is still sent.
+// End ends the run. With done, nothing more will be added to its items; otherwise another run or process continues them. Waiting
+// items are still sent.
 func (r *Run) End(done bool) {
 	if r == nil {
 		return
@@ -198,7 +198,7 @@ func (r *Run) End(done bool) {
 	}
 }
 
-// take returns the items that wait, nil for none.
+// take returns the waiting items, nil for none.
 func (r *Run) take() []item.Item {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -244,7 +244,7 @@ func (r *Run) gap() item.Item {
 	return i
 }
 
-// missed notes that what was sent last may be lost; what is sent next says so.
+// missed notes that the latest items may be lost; the next ones will say so.
 func (r *Run) missed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

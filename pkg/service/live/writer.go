@@ -15,25 +15,25 @@ import (
 const (
 	// maxTotal limits the text of all runs that waits for the bus, in bytes.
 	maxTotal = 32 << 20
-	// together is how much earlier than its time something is sent with what is sent now.
+	// together is how much before its time something is sent along with other items.
 	together = 5 * time.Millisecond
-	// confirmWithin limits the wait for an acknowledgement. retryAbsent is how long a bus without a stream of live items is
-	// not asked for further ones, retrySlow a bus that gave none in time: listeners without a stream look the same.
+	// confirmWithin limits the wait for an acknowledgement. The others are how long the writer does not ask again: retryAbsent if
+	// the bus has no stream of live items, retrySlow if no acknowledgement came in time, which without a stream looks the same when
+	// there are listeners.
 	confirmWithin = time.Second
 	retryAbsent   = 30 * time.Second
 	retrySlow     = 5 * time.Second
 )
 
-// Port is the bus. Ready returns nil while there is a connection. Send passes a message on without waiting; Confirm does,
-// too, and returns its acknowledgement, which comes after that of every message before it. bus.Items implements it by
-// OnBus.
+// Port is the bus. Ready returns nil while there is a connection. Send passes a message on without waiting. Confirm does the same
+// and returns the acknowledgement, which comes after that of every earlier message. OnBus implements it with bus.Items.
 type Port interface {
 	Ready() error
 	Send(job, subjob string, body []byte) error
 	Confirm(job, subjob string, body []byte) (Pending, error)
 }
 
-// Pending is an acknowledgement that has not come yet.
+// Pending is an outstanding acknowledgement.
 type Pending interface {
 	Wait(ctx context.Context) (uint64, error)
 }
@@ -54,7 +54,7 @@ func (p port) Confirm(job, subjob string, body []byte) (Pending, error) {
 	return p.items.Confirm(job, subjob, body)
 }
 
-// Writer passes the items of the runs of one process on. It is safe for concurrent use. A nil Writer opens nil runs.
+// Writer passes on the items of all runs of a process. It is safe for concurrent use. A nil Writer opens nil runs.
 type Writer struct {
 	port    Port
 	secrets *redact.Set
@@ -70,17 +70,17 @@ type Writer struct {
 
 	// The fields below belong to the goroutine.
 	unconfirmed Pending
-	sentLast    []*Run    // The runs of the last round.
-	askAgain    time.Time // When an acknowledgement is asked for again; zero for always.
+	sentLast    []*Run    // The runs of the previous round.
+	askAgain    time.Time // When to ask for an acknowledgement again; zero for always.
 }
 
-// due is a run with something that waits until a time.
+// due is a run with items that may wait until a time.
 type due struct {
 	run *Run
 	at  time.Time
 }
 
-// New starts a writer, which works until Close. secrets are removed from items; nil means none.
+// New starts a writer, which works until Close. It removes secrets from items; nil means none.
 func New(p Port, secrets *redact.Set) *Writer {
 	w := &Writer{port: p, secrets: secrets, wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{})}
 	go w.work()
@@ -95,7 +95,7 @@ func (w *Writer) Open(job, subjob string, run int, expert string) *Run {
 	return &Run{w: w, job: job, subjob: subjob, number: run, expert: expert, open: map[string]*entry{}}
 }
 
-// Close sends what waits, for at most a second or until ctx ends, and ends the writer.
+// Close sends the waiting items, for at most a second or until ctx ends, and ends the writer.
 func (w *Writer) Close(ctx context.Context) {
 	w.once.Do(func() { close(w.stop) })
 	select {
@@ -117,7 +117,7 @@ func (w *Writer) room(n int) bool {
 
 func (w *Writer) sent(n int) { w.total.Add(int64(-n)) }
 
-// schedule has a run sent: now, or together with what follows soon. The caller holds the lock of the run.
+// schedule queues a run to be sent: now, or together with what follows soon. The caller holds the lock of the run.
 func (w *Writer) schedule(r *Run, now bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -129,7 +129,7 @@ func (w *Writer) schedule(r *Run, now bool) {
 		r.waits = true
 		w.later = append(w.later, due{r, time.Now().Add(coalesce)})
 		if len(w.later) > 1 {
-			return // The goroutine waits for an earlier one.
+			return // The goroutine already waits for an earlier time.
 		}
 	default:
 		return
@@ -140,7 +140,7 @@ func (w *Writer) schedule(r *Run, now bool) {
 	}
 }
 
-// collect returns the runs to send now, and how long to wait for the next; negative means until there is one. With all it
+// collect returns the runs to send now, and how long to wait for the next; negative means until something waits. With all it
 // returns everything.
 func (w *Writer) collect(all bool) (list []*Run, wait time.Duration) {
 	w.mu.Lock()
@@ -185,7 +185,7 @@ func (w *Writer) work() {
 	w.confirm()
 }
 
-// pause waits for news, or for a time; false means that the writer was closed.
+// pause waits for news or until a time; false means that the writer was closed.
 func (w *Writer) pause(wait time.Duration) bool {
 	var over <-chan time.Time
 	if wait >= 0 {
@@ -202,7 +202,7 @@ func (w *Writer) pause(wait time.Duration) bool {
 	return true
 }
 
-// send sends what some runs have. Without a connection it keeps everything, to be tried again after the time of coalesce.
+// send sends the waiting items of some runs. Without a connection it keeps everything and tries again after coalesce.
 func (w *Writer) send(list []*Run) {
 	if len(list) == 0 {
 		return
@@ -225,7 +225,7 @@ func (w *Writer) send(list []*Run) {
 		}
 		next, err := item.Encode(items)
 		if err != nil {
-			continue // Every part of an item can be encoded, except data that is not JSON.
+			continue // An item can always be encoded unless its data is not JSON.
 		}
 		if last != nil {
 			w.pass(last, body)
@@ -244,7 +244,7 @@ func (w *Writer) pass(r *Run, body []byte) {
 	}
 }
 
-// passLast sends the last message of a round and asks for its acknowledgement, which limits how far the bus may be behind.
+// passLast sends the last message of a round and asks for its acknowledgement, which limits how far the bus may lag behind.
 func (w *Writer) passLast(r *Run, body []byte) {
 	if time.Now().Before(w.askAgain) {
 		w.pass(r, body)
@@ -270,7 +270,7 @@ func (w *Writer) confirm() {
 	switch {
 	case err == nil:
 	case errors.Is(err, bus.ErrUnavailable):
-		w.askAgain = time.Now().Add(retryAbsent) // There is no stream: only present listeners get items.
+		w.askAgain = time.Now().Add(retryAbsent) // There is no stream: only current listeners get items.
 	case ctx.Err() != nil:
 		w.askAgain = time.Now().Add(retrySlow)
 	default:

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Delivery is one work message in hand. Its holder settles it by its receipt.
+// Delivery is one work message in hand. Its holder settles it with the receipt.
 type Delivery struct {
 	// Subject and Body are the message.
 	Subject string
@@ -14,11 +14,11 @@ type Delivery struct {
 	// Count is how often it was delivered, 1 for the first time; Stored is when it was published.
 	Count  int
 	Stored time.Time
-	// Receipt settles it.
+	// Receipt settles the delivery.
 	Receipt Receipt
 }
 
-// Receipt settles one delivery. Answers are sent without waiting; if one is lost, the message comes again.
+// Receipt settles one delivery. Answers are sent without waiting; if one is lost, the message is delivered again.
 type Receipt interface {
 	// Ack settles the work as done.
 	Ack() error

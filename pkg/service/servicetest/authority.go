@@ -70,7 +70,7 @@ func (a *Authority) write(file, kind string, raw []byte) {
 	}
 }
 
-// Issue writes a certificate for 127.0.0.1 with a common name and URIs, and its key, over those of the same file name.
+// Issue writes a certificate for 127.0.0.1 with a common name and URIs, and its key. It replaces files of the same name.
 func (a *Authority) Issue(file, name string, uris ...string) (cert, key string) {
 	a.tb.Helper()
 	template := a.template(name)
@@ -97,7 +97,7 @@ func (a *Authority) Issue(file, name string, uris ...string) (cert, key string) 
 	return cert, key
 }
 
-// Client is the configuration of a client that trusts the authority; with files it has that certificate.
+// Client returns a configuration that trusts the authority, and uses the certificate in files if they are given.
 func (a *Authority) Client(files ...string) *tls.Config {
 	a.tb.Helper()
 	c := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}

@@ -1,4 +1,3 @@
-// Package servicetest runs services inside a test: a real server with the topology, in virtual time, the services that a test
-// starts over connections of their own, and what a test says to them and reads of them on the bus. It knows no service; each
-// test brings the function that runs its own.
+// Package servicetest runs services inside a test: a real server with the topology, in virtual time; services over separate
+// connections; and helpers that publish and read messages. It knows no service; each test supplies the function that runs one.
 package servicetest

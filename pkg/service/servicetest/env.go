@@ -14,16 +14,17 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// Env is a server with the topology, and a connection of the test to it. It is the test, too: what it cannot do, fails it.
+// Env is a server with the topology, and the test's connection to it. It is also the test, which fails if a method cannot do its
+// work.
 type Env struct {
 	testing.TB
 	// Server is what services connect to.
 	Server *bustest.Server
-	// Bus is the test's own connection.
+	// Bus is the connection of the test itself.
 	Bus *bus.Bus
 	// Names are those of Bus.
 	Names events.Names
-	// Config is the path of the configuration file of services that are started from now on; empty for none.
+	// Config is the path of the configuration file for services that are started from now on; empty for none.
 	Config string
 	// Patience bounds every wait for something that should happen: ten minutes, in virtual time six hours.
 	Patience time.Duration
@@ -57,13 +58,13 @@ type Service struct {
 	env  *Env
 	stop context.CancelFunc
 	kill context.CancelFunc
-	done chan struct{} // Closed when it has ended; then err is how.
+	done chan struct{} // Closed when the service has ended; err is then its result.
 	err  error
-	told bool // The error was given to the test, or is expected.
+	told bool // The error was returned to the test, or is expected.
 }
 
-// Start runs a service until the test ends, at the latest. It logs to the output of a verbose test. Settings without limits get
-// those of a small service. It does not wait until the service is ready.
+// Start runs a service until the end of the test at the latest. It logs to the output of a verbose test. Settings without limits
+// get those of a small service. It does not wait until the service is ready.
 func (e *Env) Start(name string, s host.Settings, run func(ctx context.Context, p *host.Process) error) *Service {
 	e.Helper()
 	work, kill := context.WithCancel(context.Background())
@@ -98,17 +99,17 @@ func (v *Service) Await() *Service {
 	return v
 }
 
-// Drain begins the drain and does not wait for it.
+// Drain begins to drain the service without waiting for it.
 func (v *Service) Drain() { v.stop() }
 
-// Stop drains the service and gives the error with which it ended. It may be called again.
+// Stop drains the service and returns the error with which it ended. It may be called again.
 func (v *Service) Stop() error {
 	v.drain()
 	v.told = true
 	return v.err
 }
 
-// StopAtEnd has the end of the test drain the service, and fails the test with an error that Stop has not given.
+// StopAtEnd drains the service at the end of the test, and fails the test for an error that Stop has not returned.
 func (v *Service) StopAtEnd() *Service {
 	v.env.Cleanup(func() {
 		v.drain()
@@ -117,15 +118,15 @@ func (v *Service) StopAtEnd() *Service {
 	return v
 }
 
-// Kill ends the service without a drain. An error that Stop has not given fails the test, unless it says that the service was
-// canceled.
+// Kill ends the service without draining it. An error that Stop has not returned fails the test, unless it says that the service
+// was canceled.
 func (v *Service) Kill() {
 	v.kill()
 	v.end()
 	v.judge()
 }
 
-// drain drains the service, and kills it when it does not end.
+// drain drains the service, and kills it if it does not end.
 func (v *Service) drain() {
 	v.stop()
 	late := time.AfterFunc(v.env.Patience, func() {
@@ -136,7 +137,7 @@ func (v *Service) drain() {
 	v.end()
 }
 
-// judge fails the test with an error that it has not been given.
+// judge fails the test for an error that it has not seen.
 func (v *Service) judge() {
 	if !v.told && v.err != nil && !errors.Is(v.err, context.Canceled) {
 		v.env.Errorf("%s: %v", v.Name, v.err)
@@ -144,14 +145,14 @@ func (v *Service) judge() {
 	v.told = true
 }
 
-// Crash ends the service as kill -9 would: its connection first, so that it says nothing more. How it ends does not matter.
+// Crash ends the service as kill -9 would: its connection first, so that it publishes nothing more. How it ends does not matter.
 func (v *Service) Crash(connection *bus.Bus) {
 	v.told = true
 	connection.Close()
 	v.Kill()
 }
 
-// end waits for the end, and undoes what the service has registered.
+// end waits for the end and removes what the service has registered.
 func (v *Service) end() {
 	<-v.done
 	v.stop()
@@ -159,7 +160,7 @@ func (v *Service) end() {
 	v.err = errors.Join(v.err, v.Close(context.Background()))
 }
 
-// Until waits for something that has no event of its own.
+// Until waits for a condition that no event announces.
 func (e *Env) Until(what string, ok func() bool) {
 	e.Helper()
 	ctx, stop := context.WithTimeout(e.Context(), e.Patience)
@@ -173,7 +174,7 @@ func (e *Env) Until(what string, ok func() bool) {
 	}
 }
 
-// Next waits for what comes over a channel.
+// Next waits for the next value of a channel.
 func Next[T any](e *Env, from <-chan T) T {
 	e.Helper()
 	select {

@@ -20,7 +20,7 @@ func (e *Env) Publish(subject string, body []byte) {
 	}
 }
 
-// JSON is the text of a value.
+// JSON encodes a value.
 func (e *Env) JSON(v any) []byte {
 	e.Helper()
 	text, err := json.Marshal(v)
@@ -30,13 +30,13 @@ func (e *Env) JSON(v any) []byte {
 	return text
 }
 
-// Submit asks for a job, as a client does.
+// Submit submits a job like a client.
 func (e *Env) Submit(r events.Request) {
 	e.Helper()
 	e.Publish(e.Names.Request(), e.JSON(r))
 }
 
-// Issue publishes a run, as the scheduler does: for the planner, or for the expert of its Spec in the default pool.
+// Issue publishes a run like the scheduler: for the planner, or for the expert of its Spec in the default pool.
 func (e *Env) Issue(w events.Work) {
 	e.Helper()
 	pool, expert := events.PlannerPool, events.PlannerExpert
@@ -46,7 +46,7 @@ func (e *Env) Issue(w events.Work) {
 	e.Publish(e.Names.WorkFor(pool, expert, w.Job, w.SubJob, w.Run), e.JSON(w))
 }
 
-// Announce puts cards of experts into their bucket.
+// Announce puts cards of experts into the bucket of cards.
 func (e *Env) Announce(cards ...events.Card) {
 	e.Helper()
 	for _, card := range cards {
@@ -56,7 +56,8 @@ func (e *Env) Announce(cards ...events.Card) {
 	}
 }
 
-// Tell states an event. Without an id it gets one of its job, kind and key, without a source the test's. Any goroutine may call it.
+// Tell publishes an event. Without an id it gets one from its job, kind and key, without a source that of the test. Any goroutine
+// may call it.
 func (e *Env) Tell(event events.Event) {
 	e.Helper()
 	if event.ID == "" {
@@ -74,7 +75,7 @@ func (e *Env) Tell(event events.Event) {
 	}
 }
 
-// Fence closes a run in its journal, as the scheduler does.
+// Fence closes a run in its journal like the scheduler.
 func (e *Env) Fence(w events.Work, reason string) {
 	e.Helper()
 	j := e.Bus.Journal(w.Job, w.SubJob)
@@ -92,7 +93,7 @@ func (e *Env) Fence(w events.Work, reason string) {
 	}
 }
 
-// Fact gives the next event of the log, of whatever job, from the first on.
+// Fact returns the next event of the log, of any job, beginning with the first.
 func (e *Env) Fact() events.Event {
 	e.Helper()
 	ctx, cancel := context.WithTimeout(e.Context(), e.Patience)
@@ -116,7 +117,7 @@ func (e *Env) Fact() events.Event {
 	return event
 }
 
-// Facts gives the events of one kind that a job has so far.
+// Facts returns the events of one kind that a job has so far.
 func (e *Env) Facts(job string, kind events.Kind) []events.Event {
 	e.Helper()
 	var list []events.Event
@@ -131,7 +132,7 @@ func (e *Env) Facts(job string, kind events.Kind) []events.Event {
 	return list
 }
 
-// Await reads what the log has on a filter, from its beginning, until f is true.
+// Await reads events of the log that match a filter, from the beginning, until f returns true.
 func (e *Env) Await(filter string, f func(events.Event) bool) {
 	e.Helper()
 	ctx, cancel := context.WithTimeout(e.Context(), e.Patience)
@@ -163,7 +164,7 @@ func (e *Env) Ended(job string) *events.JobEnded {
 	return e.EndedAs(job, "")
 }
 
-// EndedAs waits for the first end of a job with a status; "" takes any.
+// EndedAs waits for the first end of a job with a status; "" accepts any.
 func (e *Env) EndedAs(job string, status events.Status) (end *events.JobEnded) {
 	e.Helper()
 	e.Await(e.Names.JobEvents(job), func(event events.Event) (ok bool) {
@@ -200,7 +201,7 @@ func (e *Env) ofRun(w events.Work, kind events.Kind) (found events.Event) {
 	return found
 }
 
-// Folded is a job as its log has it.
+// Folded folds the log of a job.
 func (e *Env) Folded(job string) *graph.Job {
 	e.Helper()
 	j, err := graph.Fold(func(yield func(events.Event, error) bool) {

@@ -1,5 +1,5 @@
-// Package mistake makes the corpus that the reader of model text is measured by: it puts one mistake after another into
-// real-looking documents whose true value is known. The same cases come out every time.
+// Package mistake makes the corpus that measures the reader of model text: it puts single mistakes into real-looking documents
+// whose true value is known. The cases are the same every time.
 //
 // It is for tests and measurements; no program links it.
 package mistake

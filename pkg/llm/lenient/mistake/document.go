@@ -12,7 +12,7 @@ var files embed.FS
 
 // Document is a text in valid JSON that a model could have written.
 type Document struct {
-	// Name is its name, Schema the name of its JSON Schema, Text the document.
+	// Name identifies it, Schema is the name of its JSON Schema, Text the document itself.
 	Name, Schema, Text string
 }
 
@@ -37,7 +37,7 @@ func Documents() ([]Document, error) {
 	return found, nil
 }
 
-// Schema returns the JSON Schema of a name.
+// Schema returns the JSON Schema with a name.
 func Schema(name string) (json.RawMessage, error) {
 	raw, err := files.ReadFile("schemas/" + name + ".json")
 	if err != nil {
@@ -46,13 +46,13 @@ func Schema(name string) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// role is what a token is for.
+// role is the function of a token.
 type role byte
 
 const (
 	punctuation role = iota
 	key
-	member  // a value that belongs to a key
+	member  // the value of a member
 	element // a value in an array
 )
 
@@ -63,7 +63,7 @@ type token struct {
 	// text is true for strings. mark is the character of punctuation.
 	text bool
 	mark byte
-	// close is the index of the closing bracket that belongs to an opening one; outer the mark around the token.
+	// close is the index of the closing bracket that matches an opening one; outer is the bracket around the token.
 	close int
 	outer byte
 	depth int

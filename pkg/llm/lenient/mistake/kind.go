@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// kind is one kind of mistake: make returns all texts that the mistake can make of a document, with the value that is
-// meant where it is not the document's.
+// kind is one kind of mistake: make returns all texts that the mistake can turn a document into, with the intended value if it
+// differs from the document's.
 type kind struct {
 	name string
 	make func(d *draft) []made
 }
 
-// made is a text with a mistake; want is the value that is meant, empty for the document's own.
+// made is a text with a mistake; want is the intended value, empty for the document's own.
 type made struct{ text, want string }
 
-// draft is a document that a mistake is put into.
+// draft is a document to put a mistake into.
 type draft struct {
 	src  string
 	list []token
 }
 
-// each makes a text of every token that fits. change returns the replacement of the token.
+// each makes a text for every token that fits; change returns the replacement of the token.
 func (d *draft) each(fits func(i int, t token) bool, change func(i int, t token, text string) string) []made {
 	var found []made
 	for i, t := range d.list {
@@ -65,20 +65,20 @@ func isText(_ int, t token) bool   { return t.text && t.role == member }
 func isItem(_ int, t token) bool   { return t.text && t.role == element }
 func isScalar(_ int, t token) bool { return !t.text && t.mark == 0 }
 
-// plainWords reports whether a text could stand without quotes: no number or literal, and nothing in it that ends it.
+// plainWords reports whether a text could stand without quotes: it is not a number or literal, and nothing in it would end it.
 func plainWords(text string) bool {
 	text = content(text)
 	return text != "" && !strings.ContainsAny(text, "\\{}[],:#\"，：、") && !json.Valid([]byte(text))
 }
 
-// on makes the texts of a change at every token that fits.
+// on makes a text for every token that fits.
 func on(name string, fits func(int, token) bool, change func(text string) string) kind {
 	return kind{name, func(d *draft) []made {
 		return d.each(fits, func(_ int, _ token, text string) string { return change(text) })
 	}}
 }
 
-// where makes the texts of a change at every token that fits and has a neighbour that fits.
+// where makes a text for every token that fits together with its neighbours.
 func where(name string, fits func(d *draft, i int, t token) bool, change func(text string) string) kind {
 	return kind{name, func(d *draft) []made {
 		return d.each(func(i int, t token) bool { return fits(d, i, t) }, func(_ int, _ token, text string) string { return change(text) })
@@ -90,7 +90,7 @@ func drop(name string, mark byte, fits func(d *draft, i int) bool) kind {
 	return where(name, func(d *draft, i int, t token) bool { return t.mark == mark && fits(d, i) }, func(string) string { return "" })
 }
 
-// meant makes texts by changing the value that is meant as well.
+// meant makes texts whose intended value changes as well.
 func meant(name string, fits func(int, token) bool, change func(text string) (mistake, right string, ok bool)) kind {
 	return kind{name, func(d *draft) []made {
 		var found []made
@@ -113,7 +113,7 @@ func doubled(text string) string          { return `"` + text + `"` }
 func after(s string) func(string) string  { return func(text string) string { return text + s } }
 func before(s string) func(string) string { return func(text string) string { return s + text } }
 
-// halves cuts the content of a string at a blank or after a third, at a rune.
+// halves cuts the content of a string at a space, or after a third of its characters.
 func halves(text string) (first, second string, ok bool) {
 	inner := []rune(content(text))
 	if len(inner) < 6 || strings.ContainsRune(string(inner), '\\') {
@@ -145,7 +145,7 @@ func quoted(mark string) func(string) (string, string, bool) {
 	}
 }
 
-// containers makes texts out of every object or array that is a value of a member.
+// containers makes a text for every object or array that is the value of a member.
 func containers(name string, mark byte, change func(text string) string) kind {
 	return kind{name, func(d *draft) []made {
 		var found []made
@@ -159,7 +159,7 @@ func containers(name string, mark byte, change func(text string) string) kind {
 	}}
 }
 
-// escaped is a text as the content of a JSON string.
+// escaped returns a text as the content of a JSON string.
 func escaped(text string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(strconv.Quote(text), `"`), `"`)
 }

@@ -13,7 +13,7 @@ type Case struct {
 	Text, Want string
 }
 
-// perKind is how many cases of one kind a document gives at most.
+// perKind limits the cases of one kind in a document.
 const perKind = 3
 
 // Cases returns the corpus.
@@ -40,7 +40,7 @@ func Cases() ([]Case, error) {
 	return cases, nil
 }
 
-// pick returns up to perKind of n numbers, spread by a name.
+// pick returns up to perKind of n numbers, spread by a hash of the name.
 func pick(name string, n int) []int {
 	if n <= perKind {
 		list := make([]int, n)

@@ -1,2 +1,2 @@
-// Package leasetest has the journal of a SubJob in memory, over a bus that can be away, for tests of what claims runs.
+// Package leasetest provides the journal of a SubJob in memory, over a bus that can be away, for tests of code that claims runs.
 package leasetest

@@ -13,31 +13,31 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
-// ErrAway is what reads and writes fail with while the bus is away.
+// ErrAway is the error of reads and writes while the bus is away.
 var ErrAway = errors.New("the bus is away")
 
-// Journal is a lease.Journal of one SubJob, whatever job and SubJob it is asked for. A record is stored when it is appended, and
-// answered when its answer is awaited. The zero value is empty.
+// Journal is a lease.Journal of one SubJob, whatever ids it is asked for. A record is stored when it is appended; its answer
+// arrives when it is awaited. The zero value is empty.
 type Journal struct {
 	// Latency is how long an answer to a write takes.
 	Latency time.Duration
-	// Refuses, when set, says of which records the bus is away.
+	// Refuses, if set, says for which records the bus is away.
 	Refuses func(events.JournalRecord) bool
-	// Answers, when set, gives the answer to a record that was stored, in the place of success.
+	// Answers, if set, replaces the answer to a record that was stored.
 	Answers func(context.Context, events.JournalRecord) error
-	// Stored, when set, is told every record that was appended. The lock is held.
+	// Stored, if set, is called with every record that was appended, while the lock is held.
 	Stored func(events.JournalRecord)
-	// Unread is how many readings fail from now on.
+	// Unread is how many of the next reads fail.
 	Unread int
-	// Since is from when on the bus has been there, by its clock.
+	// Since is the time since which the bus has been reachable, by its clock.
 	Since time.Time
 
-	sync.Mutex // Guards the fields, once a loop runs.
+	sync.Mutex // Guards the fields once a loop runs.
 	// Entries are the records.
 	Entries []run.Entry
 }
 
-// Away takes the bus away for a while: nothing is read or stored.
+// Away makes the bus unreachable for a while: nothing is read or stored.
 func (j *Journal) Away(d time.Duration) {
 	j.Lock()
 	defer j.Unlock()
@@ -105,7 +105,7 @@ func (j *Journal) Append(_, _ string, r events.JournalRecord, last uint64) lease
 	return answer
 }
 
-// Answer is what a write was answered, after a while.
+// Answer is the delayed answer to a write.
 type Answer struct {
 	Seq   uint64
 	Err   error
