@@ -39,7 +39,7 @@ func (a *llmKind) actions() []string {
 }
 
 // equip gives an agent, and its steps, the tools that the toolkit recommends for their actions, and names them in the prompt. A
-// message lists the actions that exist. Without a configuration any action is accepted.
+// message lists the existing actions. Without a configuration any action is accepted.
 func (a *llmKind) equip(config *agent.Config, m *models) (message, hint string) {
 	if !m.boxes.known {
 		return "", ""
@@ -78,7 +78,7 @@ func (a *llmKind) wish(actions []string) recommend.Wish {
 	return w
 }
 
-// with appends to a list what it lacks of another; never nil.
+// with appends to a list the elements of another one that it lacks; never nil.
 func with(list, more []string) []string {
 	all := append([]string{}, list...)
 	for _, name := range more {

@@ -25,7 +25,7 @@ toolkit:
   choose: {tools: {look: 0.6}}
 `
 
-// offered are the tools that come with the nth question to a model, sorted.
+// offered returns the tools in the nth question to a model, sorted.
 func offered(t *testing.T, model *llmtest.Server, n int) []string {
 	t.Helper()
 	asked := model.Asked()

@@ -114,7 +114,7 @@ func (a *llmKind) faults(c *cardSpec) events.Faults {
 	return append(append(append(faults, a.modeFaults()...), a.actionFaults()...), a.programFaults()...)
 }
 
-// config is the agent's configuration according to the card.
+// config returns the agent's configuration according to the card.
 func (a *llmKind) config(schema json.RawMessage) (agent.Config, error) {
 	allow, err := egress.Ranges(a.AllowAddresses)
 	return agent.Config{
@@ -125,7 +125,7 @@ func (a *llmKind) config(schema json.RawMessage) (agent.Config, error) {
 	}, err
 }
 
-// memory is what it remembers of users.
+// memory returns what the agent may remember of users.
 func (a *llmKind) memory() agent.Memory {
 	switch {
 	case a.Memory == nil:

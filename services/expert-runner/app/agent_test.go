@@ -21,7 +21,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// card writes a card of kind llm and gives its path.
+// card writes a card of kind llm and returns its path.
 func card(t *testing.T, keys string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "agent.md")
@@ -112,7 +112,7 @@ func TestAnAgentUsesToolsAndDelivers(t *testing.T) {
 	})
 }
 
-// sum is the sum of all counters of a family.
+// sum returns the sum of all counters of a family.
 func sum(t *testing.T, g prometheus.Gatherer, name string) (total float64) {
 	t.Helper()
 	families, err := g.Gather()
@@ -129,7 +129,7 @@ func sum(t *testing.T, g prometheus.Gatherer, name string) (total float64) {
 	return total
 }
 
-// crashes gives a hook that fails at the nth boundary and at all behind it, and counts boundaries.
+// crashes returns a hook that fails at the nth boundary and all later ones, and counts boundaries.
 func crashes(n int) (hook func(string, string) error, crashed chan struct{}, count func() int) {
 	crashed = make(chan struct{})
 	var mu sync.Mutex
@@ -152,7 +152,7 @@ func crashes(n int) (hook func(string, string) error, crashed chan struct{}, cou
 		}
 }
 
-// A runner is killed at every boundary of a run in turn: what was finished is never done again, and the result is the same.
+// A runner is killed at every boundary of a run in turn: finished effects are never repeated, and the result is the same.
 // proves C19
 // proves F-T11
 // proves C-weakness-issue-39-run
@@ -217,8 +217,7 @@ func results(w *servicetest.Env, job, subjob string) map[string]int {
 	return counts
 }
 
-// An agent is offered a way to say how its work ends, and what it says is the outcome of its run: it need not break to be heard.
-//
+// An agent has a way to report how its work ends, and that becomes the outcome of its run: it need not fail to be heard.
 // proves C-weakness-9-outcome
 // proves C5
 func TestAnAgentSaysThatItsInputIsBadOrItsWorkTooComplicated(t *testing.T) {
@@ -309,7 +308,7 @@ func TestACancelEndsTheModelsStreamAtOnce(t *testing.T) {
 	})
 }
 
-// watched tells when the body of the answer is there, and when it is closed.
+// watched reports when the body of the answer has arrived, and when it is closed.
 type watched struct {
 	model             *llmtest.Server
 	streaming, closed chan struct{}
@@ -402,8 +401,7 @@ func TestCardsOfAgentsAreChecked(t *testing.T) {
 	}
 }
 
-// What the model's provider does wrong has an outcome of its own, and what it has cost is told.
-//
+// Each error of a model's provider has a specific outcome, and its cost is reported.
 // proves C-weakness-issue-203-run
 // proves V-weakness-issue-264-run
 // proves V-weakness-issue-618-run
@@ -419,7 +417,7 @@ func TestFailuresOfTheModelKeepTheirClass(t *testing.T) {
 		"too long": {llmtest.Answer{Status: 400, Error: "maximum context length is 10 tokens", Code: "context_length_exceeded"}, events.TooComplicated, events.CodeTooComplicated, 0},
 		"busy":     {llmtest.Answer{Status: 429, Error: "slow down", Header: map[string]string{"Retry-After": "120"}}, events.ExecutionError, events.CodeUnavailable, 2 * time.Minute},
 		"cut":      {llmtest.Answer{Text: "half an ans", Finish: "length", Usage: &llmtest.Usage{Prompt: 3, Completion: 4}}, events.ExecutionError, events.CodeTooLarge, 0},
-		"refusal":  {llmtest.Answer{Refusal: "I will not"}, events.ExecutionError, events.CodeNotPermitted, 0}, // It is not tried again.
+		"refusal":  {llmtest.Answer{Refusal: "I will not"}, events.ExecutionError, events.CodeNotPermitted, 0}, // It is not retried.
 		"filter":   {llmtest.Answer{Finish: "content_filter"}, events.ExecutionError, events.CodeNotPermitted, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -434,7 +432,7 @@ func TestFailuresOfTheModelKeepTheirClass(t *testing.T) {
 				}
 				asked := 1
 				if name == "cut" {
-					asked = 2 // The second time it is told that the first answer was too long.
+					asked = 2 // The second question says that the first answer was too long.
 				}
 				if n := len(model.Asked()); n != asked {
 					t.Errorf("the model was asked %d times", n)
@@ -474,7 +472,7 @@ func TestAModelThatChoosesNoToolIsMadeToUseTheRequiredOne(t *testing.T) {
 	})
 }
 
-// What a model writes may be larger than any message of the bus.
+// A model's text may be larger than any message of the bus.
 func TestLargeArgumentsAndAnswersAreKept(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		text := strings.Repeat("x", 800<<10)

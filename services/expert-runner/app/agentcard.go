@@ -14,7 +14,7 @@ import (
 // agentCardLimit is the maximum size of an agent's card, in bytes.
 const agentCardLimit = 1 << 20
 
-// readAgentCard takes the card of an A2A agent as the card of an expert of kind a2a. The kind reads its contents.
+// readAgentCard converts the card of an A2A agent to the card of an expert of kind a2a. The kind reads its contents.
 func (b *book) readAgentCard(path string) {
 	fault := func(code events.Code, message, cause string) {
 		b.faults = append(b.faults, host.Fault{

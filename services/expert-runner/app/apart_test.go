@@ -19,11 +19,11 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// aWord is what tells the agents of a test apart.
+// aWord matches the words that tell a test's agents apart.
 var aWord = regexp.MustCompile(`word-\d+`)
 
-// crowd is a model that answers no first question before it was asked all of them. Each agent writes its word into a file of
-// the same name as the others', looks around, and tells what it reads there; who is called word-0 waits for half a minute first.
+// crowd is a model that answers a first question only once it has received all of them. Each agent writes its word into a file with
+// the same name as the others', looks around, and reports what it reads there; the one called word-0 waits for half a minute first.
 func crowd(size int) *llmtest.Server {
 	var asked atomic.Int32
 	all := make(chan struct{})
@@ -50,15 +50,14 @@ func crowd(size int) *llmtest.Server {
 	}))
 }
 
-// heard is what was told live of each job, piece by piece.
+// heard is the live text of each job, piece by piece.
 type heard struct {
 	mu     sync.Mutex // Guards pieces.
 	pieces map[string][]string
 }
 
-// Agents of one runner that work at the same time share nothing: no file, no word of what they were asked, and nothing of what
-// is told of them. One whose model thinks for long holds up no other.
-//
+// Agents that work in one runner at the same time share nothing: no file, no prompt, and no live text. A model that thinks for long
+// holds up no other agent.
 // proves C-weakness-9-shared
 // proves V-weakness-6-run
 // proves F-weakness-d-run

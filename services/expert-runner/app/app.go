@@ -139,8 +139,8 @@ func (r *runner) members(work context.Context) ([]host.Member, error) {
 	}, nil
 }
 
-// prepare makes the consumers of pools whose experts run elsewhere, since their workers may lack the permission, and sets the
-// limits of pools from the cards.
+// windows returns the pools to serve, with the number of messages that may be in progress at once: many if none of them holds
+// expensive resources.
 func (r *runner) prepare(ctx context.Context) error {
 	for _, pool := range r.catalog.foreign() {
 		if err := bus.Await(ctx, func() error { return r.bus.Queues().EnsureForeignPool(ctx, pool) }); err != nil && !errors.Is(err, bus.ErrNotPermitted) {

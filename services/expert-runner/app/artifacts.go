@@ -5,7 +5,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 )
 
-// artifacts are the patterns of the files that a run passes on; by default, the files in the artifact folder.
+// artifacts are the patterns of the files that a run delivers; by default, the files in the artifact folder.
 func (c *cardSpec) artifacts() []string {
 	if c.Artifacts == nil {
 		return workspace.DefaultArtifacts()

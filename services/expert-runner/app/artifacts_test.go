@@ -28,7 +28,7 @@ func TestFilesThatACommandLeavesReachItsSuccessorInItsWorkspace(t *testing.T) {
 	w.Issue(first)
 	got := w.Report(first)
 	if len(got.Artifacts) == 1 {
-		got.Artifacts[0].MediaType = "" // It goes by what the machine knows of endings.
+		got.Artifacts[0].MediaType = "" // It depends on the file extensions that the machine knows.
 	}
 	want := []events.Ref{{Name: "sub/t.csv", Size: 3, Digest: fmt.Sprintf("%x", sha256.Sum256([]byte("x,y")))}}
 	if d := cmp.Diff(want, got.Artifacts); d != "" {

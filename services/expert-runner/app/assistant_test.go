@@ -52,7 +52,7 @@ func builtin(t *testing.T, id string) events.Card {
 	return cards[at]
 }
 
-// The built-in experts come as card files that anybody may change: each is valid, and has the id that its file is named by.
+// The built-in experts come as card files that people may copy and change: each is valid, and has the id of its file name.
 func TestEveryBuiltinExpertIsAValidCardFile(t *testing.T) {
 	dir := t.TempDir()
 	for _, card := range app.Builtin() {
@@ -75,7 +75,7 @@ func TestEveryBuiltinExpertIsAValidCardFile(t *testing.T) {
 	}
 }
 
-// A card of a user takes the place of the built-in one of the same name.
+// A card of a user replaces the built-in one with the same name.
 func TestBuiltinExpertsAreAskedForByNameAndReplacedByCards(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mine.md")
 	if err := os.WriteFile(file, []byte("---\nname: Coder\nkind: human\ndescription: mine\n---\n"), 0o600); err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// BenchmarkPureLoop is take, execute, report, acknowledge for an expert that does nothing and needs no claim.
+// BenchmarkPureLoop runs take, execute, report, acknowledge for an expert that does nothing and needs no claim.
 func BenchmarkPureLoop(b *testing.B) { benchmarkLoop(b, true) }
 
-// BenchmarkClaimedLoop is the same with a claim and a kept report.
+// BenchmarkClaimedLoop is the same with a claim and a stored report.
 func BenchmarkClaimedLoop(b *testing.B) { benchmarkLoop(b, false) }
 
 func benchmarkLoop(b *testing.B, pure bool) {

@@ -23,7 +23,7 @@ type book struct {
 	faults host.Faults
 	// secrets are values of the files that must never be printed.
 	secrets []string
-	// unbuilt says that programs of experts need not exist.
+	// unbuilt means that programs of experts need not exist.
 	unbuilt bool
 }
 
@@ -83,7 +83,7 @@ func readBook(config string, paths []string, env host.Env) *book {
 	return b
 }
 
-// readConfig reads the configuration, and gives the card files that it names.
+// readConfig reads the configuration, and returns the card files that it names.
 func (b *book) readConfig(path string, env host.Env) (files []string) {
 	file, err := host.OpenYAML(path, env, &b.config)
 	b.file, b.secrets = file, append(b.secrets, file.Secrets()...)
@@ -127,7 +127,7 @@ func (b *book) parseCard(path, text string, env host.Env) {
 	b.add(f, body, file, err)
 }
 
-// add takes a card as read.
+// add adds a card as it was read.
 func (b *book) add(f cardFile, body string, file *host.File, err error) {
 	f.body, f.file = body, file
 	b.secrets = append(b.secrets, f.file.Secrets()...)

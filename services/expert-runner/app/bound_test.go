@@ -42,7 +42,7 @@ func (s *site) work(ctx context.Context, t *app.Task) (events.SubJobReported, er
 	return events.SubJobReported{}, ctx.Err()
 }
 
-// counted are how many were at work at once, and how many are now; counting starts over here.
+// counted returns how many runs were executing at once, and how many are now; it then starts counting again.
 func (s *site) counted() (most, now int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,8 +55,8 @@ func bounded(name, pool string, most int) string {
 	return fmt.Sprintf("---\nname: %s\nkind: human\npool: %s\npool_concurrency: %d\n---\nPlease.\n", name, pool, most)
 }
 
-// However many runners take work from a pool, and whenever they die, no more runs of it are at work at once than a card says; and
-// every run comes to its end, so that no place is lost.
+// However many runners take work from a pool, and whenever they die, no more of its runs execute at once than a card says; and
+// every run ends, so that no place is lost.
 func TestABoundedPoolHasNoMoreRunsAtWorkOverAllRunners(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestABoundedPoolHasNoMoreRunsAtWorkOverAllRunners(t *testing.T) {
 	}
 }
 
-// A bound comes, changes and goes with its card; runners that say nothing of it leave it alone.
+// A bound appears, changes and disappears with its card; runners without one in their cards leave it alone.
 func TestABoundFollowsItsCard(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		dir, at := folder(t, map[string]string{"a.md": bounded("a", "mine", 1)}), &site{}
@@ -128,7 +128,7 @@ func TestABoundFollowsItsCard(t *testing.T) {
 		}
 		for _, bound := range []struct{ is, want int }{{3, 3}, {0, 6}} {
 			place(t, dir+"/a.md", bounded("a", "mine", bound.is)+strings.Repeat(" ", bound.is))
-			<-time.After(10 * time.Second) // Its file is looked at every 2 s.
+			<-time.After(10 * time.Second) // Its file is checked every 2 s.
 			if most := round(); most != bound.want {
 				t.Errorf("bounded to %d: %d at once, want %d", bound.is, most, bound.want)
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a/a2atest"
 )
 
-// told is what a remote agent gets with work that has a brief.
+// told returns what a remote agent receives with work that has a brief.
 func told(t *testing.T, settings a2atest.Settings, more string) string {
 	t.Helper()
 	agent := a2atest.Start(t, settings, func(s *a2atest.Stage) { s.Answer("done") })
@@ -56,7 +56,7 @@ func TestARemoteAgentIsToldOfTheJobAndForWhomOnlyIfTheCardSharesIt(t *testing.T)
 	}
 }
 
-// A blob that is gone costs the run what was left out of its brief, and nothing else.
+// If a blob is gone, the run lacks what was left out of its brief, and nothing else.
 func TestABriefWhoseBlobIsGoneStaysShort(t *testing.T) {
 	var short string
 	servicetest.Virtual(t, func(_ *testing.T, w *servicetest.Env) {

@@ -21,10 +21,10 @@ import (
 // headless are the names of Chromium's headless shell, which needs no window and no sockets of the file system.
 var headless = []string{"chrome-headless-shell", "headless_shell", "chromium-headless-shell"}
 
-// debians is the program that Debian's chromium-headless-shell in /usr/bin, a script, starts: it would outlive the end of that script.
+// debians is the program that Debian's /usr/bin/chromium-headless-shell, a script, starts: it would outlive that script.
 const debians = "/usr/lib/chromium/chromium-headless-shell"
 
-// browser fills the server of the tool browser: the program jobgraph-tools at path with the Chromium that this machine has.
+// browser configures the server of the tool browser: the program jobgraph-tools at path with the Chromium of this machine.
 func (b *bench) browser(path string, s *Settings) error {
 	chromium, err := s.findBrowser()
 	if err != nil || path == "" {
@@ -32,13 +32,13 @@ func (b *bench) browser(path string, s *Settings) error {
 	}
 	b.web = mcp.Server{
 		Command: path, Args: []string{"--browser", chromium}, Workspace: true, Timeout: tool.BenchTimeout,
-		Network: true, // Its calls have effects elsewhere: they are not repeated by themselves.
+		Network: true, // Its calls have effects elsewhere and are not repeated automatically.
 		Read:    []string{filepath.Dir(chromium)},
 	}
 	return nil
 }
 
-// findBrowser finds the headless shell of Chromium: where the settings say, or where distributions put it.
+// findBrowser finds the headless shell of Chromium: where the settings say, or where distributions install it.
 func (s *Settings) findBrowser() (string, error) {
 	if s.BrowserProgram != "" {
 		if _, err := os.Stat(s.BrowserProgram); err != nil {
@@ -61,7 +61,7 @@ func (s *Settings) findBrowser() (string, error) {
 		strings.Join(headless, ", "))
 }
 
-// relayed are the settings of the server of the tool browser: its program has no network, but a line to a relay behind the guard.
+// relayed configures the server of the tool browser: its program has no network, only a connection to a relay behind the guard.
 func (b *bench) relayed(ctx context.Context, t *expert.Task, dir string) mcp.Settings {
 	settings := b.settings
 	settings.Place = &mcp.Place{Dir: dir, Start: func(cmd *exec.Cmd, s *mcp.Server, ended func(error)) (*process.Group, func(), error) {
@@ -78,7 +78,7 @@ func (b *bench) relayed(ctx context.Context, t *expert.Task, dir string) mcp.Set
 			_ = ours.Close()
 			return nil, nil, err
 		}
-		var relay sync.WaitGroup // Its goroutine ends with the program, whose line does.
+		var relay sync.WaitGroup // Its goroutine ends with the program's connection.
 		relay.Go(func() { tool.Relay(ctx, b.guard, ours) })
 		return group, func() {
 			release()

@@ -11,17 +11,17 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// builtinFiles are the cards of the experts that come with the program.
+// builtinFiles are the cards of the built-in experts.
 //
 //go:embed builtin/*.md
 var builtinFiles embed.FS
 
-// BuiltinExperts is the name, in the place of a card file, of all experts that come with the program.
+// BuiltinExperts stands for all built-in experts, in place of a card file.
 const BuiltinExperts = "builtin"
 
 // builtinCards returns the built-in experts, sorted by id.
 func builtinCards() []cardFile {
-	entries, _ := builtinFiles.ReadDir("builtin") // It is embedded.
+	entries, _ := builtinFiles.ReadDir("builtin") // The folder is embedded.
 	var cards []cardFile
 	for _, entry := range entries {
 		b := &book{}
@@ -33,11 +33,11 @@ func builtinCards() []cardFile {
 }
 
 func builtinText(name string) string {
-	text, _ := builtinFiles.ReadFile(path.Join("builtin", name)) // It was listed.
+	text, _ := builtinFiles.ReadFile(path.Join("builtin", name)) // The file was listed.
 	return string(text)
 }
 
-// assistantID is the built-in expert without tools, which needs no trust in a model.
+// assistantID is the built-in expert without tools, for which a model needs no trust.
 const assistantID = "assistant"
 
 // addBuiltin adds the built-in experts, except those whose id or name a card has.
@@ -50,15 +50,15 @@ func (b *book) addBuiltin() {
 	}
 }
 
-// standIn adds built-in experts if there is a model and no other expert: all of them where the settings say so, otherwise
-// the assistant, which has no tools. They are removed when a card is added.
+// standIn adds built-in experts if there is a model and no other expert: all of them if the settings say so, otherwise only the
+// assistant, which has no tools. They are removed when a card is added.
 func (b *book) standIn(m *models, functions []Function, s *Settings) {
 	switch {
 	case len(b.cards)+len(functions)+len(b.faults) != 0 || m.standard == "":
 	default:
 		for _, f := range builtinCards() {
 			if s.Builtin || f.card.ID == assistantID {
-				f.Tags = append(f.Tags, events.BuiltinTag) // Plans use any other expert before it.
+				f.Tags = append(f.Tags, events.BuiltinTag) // Plans prefer any other expert.
 				f.card.Tags = f.Tags
 				b.cards = append(b.cards, f)
 			}
@@ -90,7 +90,7 @@ func BuiltinFile(name string) (file, text string, err error) {
 	return "", "", &events.Fault{Code: events.CodeNotFound, Field: "expert", Message: fmt.Sprintf("there is no built-in expert %.80q", name), Hint: hint}
 }
 
-// StandIns are the built-in cards that a runner with these settings offers: if it has a model and no card.
+// StandIns are the built-in cards that a runner with these settings offers, if it has a model and no card.
 func StandIns(config string, s *Settings, env host.Env) (cards []events.Card) {
 	read := readBook(config, s.Experts, env)
 	had := len(read.cards)

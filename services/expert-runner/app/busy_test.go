@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// busyModel answers at first, says to come back later for a number of times, and then answers again.
+// busyModel answers at first, then says several times to come back later, and then answers again.
 func busyModel(turnedAway int, header map[string]string) *llmtest.Server {
 	asked := 0
 	return llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
@@ -27,7 +27,7 @@ func busyModel(turnedAway int, header map[string]string) *llmtest.Server {
 	}))
 }
 
-// later is the work that the scheduler issues when the moment has come.
+// later is the work that the scheduler issues when the time has come.
 func later(o events.Work, parks ...*events.InputRequested) events.Work {
 	next := work("agent", o.Job, o.SubJob, o.Run+1)
 	next.ResumeOf, next.Answers = o.Run, map[string]events.InputClosed{}

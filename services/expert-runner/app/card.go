@@ -46,7 +46,7 @@ type cardSpec struct {
 	Tags []string `yaml:"tags"`
 	// Examples are typical requests, as people write them.
 	Examples []string `yaml:"examples"`
-	// Languages are those that it knows, BCP 47 tags or English names; any if omitted.
+	// Languages are the languages that it knows, BCP 47 tags or English names; any if omitted.
 	Languages []string `yaml:"languages"`
 	// Share lists which of session, thread and user an expert of kind http or a2a gets; none if omitted.
 	Share []string `yaml:"share"`
@@ -62,7 +62,7 @@ type cardSpec struct {
 	Timeout *time.Duration `yaml:"timeout"`
 	// Retries is the default of its SubJobs.
 	Retries *int `yaml:"retries"`
-	// History is how much of what was said before in the session its runs get, in bytes of text; 0 for nothing.
+	// History is how much of the session's history its runs get, in bytes of text; 0 for nothing.
 	History *int `yaml:"history"`
 	// Schema is the JSON Schema of its results.
 	Schema map[string]any `yaml:"output_schema"`

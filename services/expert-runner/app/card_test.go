@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// cardFile writes a card and gives its path.
+// cardFile writes a card and returns its path.
 func cardFile(t testing.TB, dir, name, front string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)

@@ -150,7 +150,7 @@ func shut(list []*expert.Expert) {
 	}
 }
 
-// ids are those of all experts, sorted.
+// ids returns the ids of all experts, sorted.
 func (c *catalog) ids() []string {
 	ids := make([]string, 0, len(c.experts))
 	for id := range c.experts {
@@ -160,7 +160,7 @@ func (c *catalog) ids() []string {
 	return ids
 }
 
-// cards are those of all experts, sorted by id.
+// cards returns the cards of all experts, sorted by id.
 func (c *catalog) cards() []events.Card {
 	var cards []events.Card
 	for _, id := range c.ids() {
@@ -169,8 +169,8 @@ func (c *catalog) cards() []events.Card {
 	return cards
 }
 
-// pools are the pools to serve: the requested ones and those of experts that run here. Pools of kind nats are served by their own
-// workers.
+// pools returns the pools to serve: the requested ones and those of experts that run here. Pools of kind nats are served by their
+// own workers.
 func (c *catalog) pools(asked []string) []string {
 	pools := slices.Clone(asked)
 	for _, x := range c.experts {
@@ -196,7 +196,7 @@ func (c *catalog) light(pool string) bool {
 	return found
 }
 
-// foreign are the pools of experts that run elsewhere.
+// foreign returns the pools of experts that run elsewhere.
 func (c *catalog) foreign() []string {
 	var pools []string
 	for _, x := range c.experts {

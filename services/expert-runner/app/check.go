@@ -11,8 +11,8 @@ import (
 )
 
 // CheckCards reads configuration files (*.yaml) with the experts they name, card files and folders, and finds their programs. It
-// gives the cards, and all faults together as host.Faults. If no configuration has models, a card may name any; the same holds for
-// tools of servers.
+// returns the cards, and all faults together as host.Faults. If no configuration has models, a card may name any; the same holds
+// for tools of servers.
 func CheckCards(paths []string, env host.Env) ([]events.Card, error) {
 	cards, _, err := look(paths, env, false)
 	return cards, err

@@ -40,14 +40,13 @@ func TestACommandDoesTheWork(t *testing.T) {
 	}
 }
 
-// alive reports whether a process exists and is no zombie: orphans wait for the machine's first process to reap them.
+// alive reports whether a process exists and is not a zombie: orphans wait for the machine's first process to reap them.
 func alive(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-// What has taken too long does not go on unseen.
-//
+// A run that has taken too long does not continue unnoticed.
 // proves F-weakness-issue-2819
 func TestACommandThatTakesTooLongLeavesNobodyOfItsGroup(t *testing.T) {
 	w := servicetest.New(t)
@@ -77,7 +76,7 @@ func TestACommandThatTakesTooLongLeavesNobodyOfItsGroup(t *testing.T) {
 	}
 }
 
-// The group has an hour to end by itself: only a cancel that is told at once ends the test.
+// The group has an hour to end by itself: only a prompt cancellation ends the test.
 func TestACancelKillsTheWholeGroupOfACommandAtOnce(t *testing.T) {
 	w := servicetest.New(t)
 	dir := t.TempDir()

@@ -40,5 +40,5 @@ func (c *Config) faults() events.Faults {
 	return append(faults, tools...)
 }
 
-// entryAt is the place of an expert in the configuration.
+// entryAt is the path of an expert in the configuration.
 func entryAt(i int) string { return fmt.Sprintf("experts[%d]", i) }

@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// folder writes files into a folder of the test, by their paths below it, and gives the folder.
+// folder writes files into a folder of the test, by their paths below it, and returns the folder.
 func folder(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,7 +37,7 @@ func place(t testing.TB, path, text string) {
 	}
 }
 
-// faultsIn checks a file and gives its faults, without the folder's path.
+// faultsIn checks a file and returns its faults, without the folder's path.
 func faultsIn(t *testing.T, dir, name string) []string {
 	t.Helper()
 	_, err := app.CheckCards([]string{filepath.Join(dir, name)}, noEnv)

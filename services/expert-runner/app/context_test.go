@@ -11,8 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a/a2atest"
 )
 
-// One session and one remote agent are one context, across jobs and restarts; another session is another.
-//
+// One session and one remote agent share one context, across jobs and restarts; another session has another.
 // proves V22
 func TestARemoteAgentKnowsASessionAgainAlsoAfterARestart(t *testing.T) {
 	for name, settings := range peers() {

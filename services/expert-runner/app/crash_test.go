@@ -233,9 +233,8 @@ func TestAKeptReportIsPublishedWithoutExecutingAgain(t *testing.T) {
 	})
 }
 
-// A runner that is killed says nothing any more: its work is taken over when its lease is over, and not later than that
-// because of anything the broker waits for.
-//
+// A runner that is killed publishes nothing more: its work is taken over when its lease is over, and no later, whatever the broker
+// waits for.
 // proves C-weakness-7-expert
 func TestWorkOfAKilledRunnerIsTakenOverWhenItsLeaseIsOver(t *testing.T) {
 	for _, lease := range []time.Duration{3 * time.Second, 10 * time.Second, 30 * time.Second} {
@@ -258,7 +257,7 @@ func TestWorkOfAKilledRunnerIsTakenOverWhenItsLeaseIsOver(t *testing.T) {
 				w.Issue(o)
 				servicetest.Next(w, began)
 				start(w, app.Settings{}, app.Deps{Owner: "two", Functions: []app.Function{function("f", false, endless(began))}})
-				<-time.After(17 * time.Second) // The work lasts: it is kept all the while.
+				<-time.After(17 * time.Second) // The work is kept while it lasts.
 				if len(began) != 0 {
 					t.Fatal("work was taken from a runner that lives")
 				}

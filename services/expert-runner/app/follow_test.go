@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// announced are the descriptions of the cards in the catalogue, by id.
+// announced returns the descriptions of the cards in the catalogue, by id.
 func announced(w *servicetest.Env) map[string]string {
 	w.Helper()
 	entries, err := w.Bus.Experts().List(w.Context())
@@ -36,7 +36,7 @@ func announced(w *servicetest.Env) map[string]string {
 // becomes waits for the catalogue to be so.
 func becomes(w *servicetest.Env, want map[string]string) {
 	w.Helper()
-	late := time.Now().Add(5 * time.Second) // Before a card could have vanished by itself.
+	late := time.Now().Add(5 * time.Second) // Before a card could have expired by itself.
 	w.Until("the catalogue has changed", func() bool { return cmp.Equal(want, announced(w)) || time.Now().After(late) })
 	if diff := cmp.Diff(want, announced(w)); diff != "" {
 		w.Fatal(diff)

@@ -19,7 +19,6 @@ import (
 )
 
 // An ended run leaves nothing behind in its runner, however it ended: its inputs can be garbage-collected.
-//
 // proves F-T11
 func TestNothingIsKeptOfARunThatIsOver(t *testing.T) {
 	const runs = 30
@@ -65,7 +64,7 @@ func TestNothingIsKeptOfARunThatIsOver(t *testing.T) {
 	})
 }
 
-// forgetful is a model that keeps nothing of its questions, and counts what others keep of them.
+// forgetful is a model that keeps nothing of its questions, and counts what is kept of them elsewhere.
 type forgetful struct {
 	mu    sync.Mutex // Guards asked.
 	asked []weak.Pointer[http.Request]

@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/loop"
 )
 
-// Task is one run as a function gets it: the work, the log, and the Hand through which it makes effects.
+// Task is one run as a function receives it: the work, the log, and the Hand through which it makes effects.
 type Task = expert.Task
 
 // Effect is one call that changes the world or costs money; see Task.Hand.
@@ -32,7 +32,7 @@ const (
 	Unknown = run.Unknown // A person is asked.
 )
 
-// Park is the error by which a function waits for a person or a time.
+// Park is the error with which a function waits for a person or a time.
 type Park = function.Park
 
 // Func is the work of an expert in Go. A report without an outcome is a SUCCESS; an error is an EXECUTION_ERROR, except *Park. It

@@ -59,8 +59,8 @@ func trickster(t *testing.T) (url string) {
 	return web.URL
 }
 
-// A misbehaving server gives an observation if its call may be repeated, and a question to a person if not. It never ends
-// the runner or produces a success that the runner has not seen, and the call stays in the journal.
+// A misbehaving server causes an observation if its call may be repeated, and a question to a person if not. It never ends the
+// runner or produces a success that the runner has not seen, and the call stays in the journal.
 func TestWhatAnMCPServerDoesEndsInATypedOutcome(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "jobgraph.yaml")
 	yaml := fmt.Sprintf("version: 1\nmcpServers:\n  x: {url: %q, timeout: 1m, reply_limit: 1048576}\n  slow: {url: %[1]q, timeout: 300ms}\n", trickster(t))

@@ -6,7 +6,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/person"
 )
 
-// humanKind is a person who is asked.
+// humanKind is a person.
 type humanKind struct {
 	Asked person.Config `yaml:",inline"`
 }

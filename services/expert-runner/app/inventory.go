@@ -19,7 +19,7 @@ import (
 type ToolServer struct {
 	// Server is its name in the configuration.
 	Server string `json:"server"`
-	// Digest is that of its list of tools, as a pin names it; Pinned says that the configuration has one.
+	// Digest is the digest of its list of tools, as a pin names it; Pinned says that the configuration has one.
 	Digest string `json:"digest,omitempty"`
 	Pinned bool   `json:"pinned"`
 	// Tools are sorted by name.
@@ -38,8 +38,8 @@ type ServerTool struct {
 	Repeatable bool `json:"repeatable"`
 }
 
-// ListTools starts every MCP server of a configuration file, asks what it offers, and ends it. Servers that run in workspaces are started
-// in an empty one, in the sandbox.
+// ListTools starts every MCP server of a configuration file, asks for its tools, and ends it. Servers that run in workspaces are
+// started in an empty one, in the sandbox.
 func ListTools(ctx context.Context, file string, env host.Env, box Sandbox) ([]ToolServer, error) {
 	read := readBook(file, nil, env)
 	if err := read.faults.Err(); err != nil {

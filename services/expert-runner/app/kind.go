@@ -12,13 +12,12 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
 
-// kinds are the kinds of experts that a card may have, each with its own keys. A new kind is a file with its type, and a
-// line here.
+// kinds are the kinds of experts that a card may have, each with its own keys. A new kind is a file with its type, and a line here.
 type kinds struct {
 	Command commandKind `yaml:",inline"`
 	LLM     llmKind     `yaml:",inline"`
 	HTTP    httpKind    `yaml:",inline"`
-	// A2A is the remote agent of kind a2a.
+	// A2A is the kind a2a: a remote agent.
 	A2A   a2aKind   `yaml:"a2a"`
 	Human humanKind `yaml:",inline"`
 	NATS  natsKind  `yaml:",inline"`
@@ -30,8 +29,8 @@ type kind interface {
 	about() about
 	// faults lists everything that is wrong with the keys of the kind, and with common keys that have special rules for it.
 	faults(c *cardSpec) events.Faults
-	// build makes the expert of a valid card. One without a runner is served by third-party workers. The fields of faults
-	// are those of the card.
+	// build makes the expert of a valid card. An expert without a runner is served by third-party workers. The fields of faults are
+	// those of the card.
 	build(c *catalog, s *Settings, f *cardFile) (*expert.Expert, events.Faults)
 	// uses lists the programs, addresses and tools of a card, see Survey. The places are its keys.
 	uses(f *cardFile) []Use
@@ -43,15 +42,16 @@ type about struct {
 	name string
 	// workspace means that its runs have a workspace, from which they deliver artifacts.
 	workspace bool
-	// effects means that the journal has the effects of its runs, so that a hook can be asked about one.
+	// calls means that its runs mostly wait for answers from elsewhere.
 	effects bool
 	// once means that a run must not be repeated after an unknown outcome unless the card allows it.
 	once bool
 	// calls means that its runs mostly wait for the answers of others.
 	calls bool
-	// remembers means that the other side keeps what was said in a session: it is told only if the card asks for it.
+	// remembers means that the other side keeps the conversation of a session: it receives the history only if the card asks for
+	// it.
 	remembers bool
-	// foreign means that others serve it: they get session, thread and user only if the card shares them.
+	// foreign means that the work leaves our programs: session, thread and user go along only if the card shares them.
 	foreign bool
 }
 
@@ -60,7 +60,7 @@ func (k *kinds) all() []kind {
 	fields := reflect.ValueOf(k).Elem()
 	list := make([]kind, fields.NumField())
 	for i := range list {
-		list[i], _ = fields.Field(i).Addr().Interface().(kind) // A field that is not a kind is noticed with the first card.
+		list[i], _ = fields.Field(i).Addr().Interface().(kind) // If a field is not a kind, the first card reveals it.
 	}
 	return list
 }
@@ -132,7 +132,7 @@ func (c *cardSpec) shareFaults() events.Faults {
 	return nil
 }
 
-// firstKey is the first key that a card has set, of those that a field stands for; "" when it has set none.
+// firstKey returns the first key, of those that a field stands for, that a card has set; "" if it has set none.
 func firstKey(field reflect.StructField, value reflect.Value) string {
 	name, options, _ := strings.Cut(field.Tag.Get("yaml"), ",")
 	switch {

@@ -26,14 +26,14 @@ func keep(w *servicetest.Env, scope bases.Scope, name, document, text string) ev
 	return ref
 }
 
-// done is a model that gives its result at once.
+// done is a model that returns its result at once.
 func done() *llmtest.Server {
 	return llmtest.New(llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) {
 		return llmtest.Answer{Text: "<deliverable>done</deliverable>"}, nil
 	}))
 }
 
-// everything is what the model was told in its first question of a run.
+// everything returns the whole text of the model's first question in a run.
 func everything(q llmtest.Question) string {
 	var b strings.Builder
 	for _, turn := range q.Turns {

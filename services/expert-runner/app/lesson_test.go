@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// What went wrong with an answer is told to the model before the run is given up, wherever the provider says it.
+// The model learns what is wrong with its answer before the run is given up, wherever the provider reports it.
 func TestAModelIsToldWhyItsAnswerWasNone(t *testing.T) {
 	for name, test := range map[string]struct {
 		api, lesson string

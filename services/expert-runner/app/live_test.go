@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// stored is every item of a SubJob that the bus has kept.
+// stored returns every item of a SubJob that the bus has stored.
 func stored(t *testing.T, w *servicetest.Env, job, subjob string) (list []string) {
 	t.Helper()
 	synctest.Wait()
@@ -34,7 +34,7 @@ func stored(t *testing.T, w *servicetest.Env, job, subjob string) (list []string
 	return list
 }
 
-// speaks is an expert that says something around a journaled effect.
+// speaks is an expert that shows text around a journaled effect.
 func speaks(_ context.Context, t *app.Task) (events.SubJobReported, error) {
 	t.Show(item.Item{Type: item.Text, ID: "answer/1", Text: "I begin"})
 	_, err := t.Hand.Do(context.Background(), app.Effect{Key: "call", Name: "http", Safe: true}, func(context.Context) (json.RawMessage, error) {
@@ -73,7 +73,7 @@ func TestTheSeamOfARunWhoseRunnerDiedIsMarked(t *testing.T) {
 	})
 }
 
-// join merges consecutive additions to an item, since their number depends on the moment of a flush.
+// join merges consecutive additions to an item, since their number depends on when they are flushed.
 func join(list []string) []string {
 	var out []string
 	for _, line := range list {

@@ -23,7 +23,7 @@ func bomb() string {
 	return b.String()
 }
 
-// Any mistake in a card gives a fault with file and reason; nothing is read from elsewhere, and nothing blocks.
+// Any mistake in a card causes a fault with file and reason; nothing is read from elsewhere, and nothing blocks.
 func TestAnyMistakeInACardIsAFault(t *testing.T) {
 	card := func(keys string) string { return "---\nname: A\nkind: human\n" + keys + "---\n" }
 	for name, test := range map[string]struct{ text, want string }{

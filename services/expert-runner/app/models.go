@@ -64,8 +64,8 @@ func (m modelMeter) Observe(o llm.Observation) {
 	m.Attempt(o.Model, o.Outcome, o.Tokens(), o.CostUSD, o.Took)
 }
 
-// choose gives the configured name of the model that a card names; an error includes a hint. Without an engine a card may omit it,
-// and may name any model if none is configured.
+// choose returns the configured name of the model that a card names; an error includes a hint. Without an engine a card may omit
+// the model, and may name any if none is configured.
 func (m *models) choose(asked string) (name, hint string, err error) {
 	name, known := cmp.Or(asked, m.standard), strings.Join(m.names, ", ")
 	hint = "name one under models in the configuration file, or give one with --model or OPENAI_MODEL"

@@ -7,7 +7,8 @@ const (
 	callBytes = 4 << 20
 )
 
-// callPlaces is how many calls may run at once if the process has memory bytes: they get half of it. 0 bytes means unknown.
+// callPlaces returns how many calls may run at once if the process may use memory bytes, of which they get half. 0 bytes means
+// unknown.
 func callPlaces(memory uint64) int {
 	if memory == 0 {
 		return mostCalls

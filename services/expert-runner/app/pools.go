@@ -23,7 +23,7 @@ type pools struct {
 	// failed has room for the first error of a pool.
 	failed   chan error
 	underway map[string]*pool
-	// batched are the pools whose batches are taken too; opened holds a token when there is another one.
+	// batched are the pools whose batches are taken as well; opened holds a token when there is another one.
 	batched sync.Map
 	opened  chan struct{}
 	// all are the goroutines of pools, including those that finish their last runs.

@@ -15,8 +15,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// boundedPrograms are the limits of programs that a model writes, where the card says nothing: each process may have 4 GiB,
-// all of them 8 GiB in RAM, half an hour on processors, and the workspace 2 GiB.
+// boundedPrograms are the limits of programs that a model writes, unless the card sets others: each process may have 4 GiB, all of
+// them together 8 GiB in RAM and half an hour of processor time, and the workspace 2 GiB.
 func boundedPrograms(l sandbox.Limits) sandbox.Limits {
 	for _, one := range []struct {
 		value    *int64
@@ -41,8 +41,8 @@ func (a *llmKind) programFaults() (faults events.Faults) {
 	return faults
 }
 
-// programs gives an agent the sandbox of its tool run. Where there is none, or no shell, the tool is not offered, and the card says why,
-// unless it asks for a level by name: then the card is faulty.
+// programs gives an agent the sandbox for its tool run. Without a sandbox or a shell the tool is not offered, and the card says
+// why; if the card asks for a level by name, it is faulty instead.
 func (a *llmKind) programs(config *agent.Config, x *expert.Expert, s *Settings, f *cardFile) events.Faults {
 	if !slices.Contains(config.Tools, tool.Run) {
 		return nil
@@ -55,7 +55,7 @@ func (a *llmKind) programs(config *agent.Config, x *expert.Expert, s *Settings, 
 		return nil
 	case err != nil:
 		return invalid("run.sandbox", err)
-	case box == nil: // Cards are only checked.
+	case box == nil: // Cards are only being checked.
 		return nil
 	}
 	policy.Limits = boundedPrograms(policy.Limits)
@@ -70,12 +70,12 @@ func (a *llmKind) programs(config *agent.Config, x *expert.Expert, s *Settings, 
 	return nil
 }
 
-// programs runs programs of models.
+// programs returns what runs programs of models.
 func (s *Settings) programs(box *sandbox.Box, policy sandbox.Policy) *program.Runner {
 	return &program.Runner{Box: box, Policy: policy, Path: s.CommandPath, Grace: s.KillGrace, Keeper: s.keeper, Secrets: s.secrets}
 }
 
-// searches gives an agent what searches the web. Where nothing is configured, the tool is not offered.
+// searches gives an agent the configured web search. Without one, the tool is not offered.
 func searches(config *agent.Config, s *Settings) {
 	if config.Search = s.search; config.Search == nil && s.boxes != nil {
 		config.Tools = without(config.Tools, tool.SearchWeb)
@@ -91,7 +91,7 @@ func notOffered(err error) string {
 	return events.SandboxTag + "unavailable, so the tool run is not offered: " + oneLine(err)
 }
 
-// oneLine is an error on one line of a tag.
+// oneLine formats an error as one line of a tag.
 func oneLine(err error) string {
 	why := strings.Join(strings.Fields(err.Error()), " ")
 	return strings.ToValidUTF8(why[:min(len(why), maxWhy)], "")

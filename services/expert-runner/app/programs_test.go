@@ -16,8 +16,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// coder writes a script, runs it twice, and answers with what the second run printed. Each run leaves a mark in a folder
-// outside, which counts how often it was made.
+// coder is a model that writes a script, runs it twice, and answers with the output of the second run. Each run leaves a mark in a
+// folder outside, which counts the runs.
 func coder(marks string) *llmtest.Server {
 	calls := []llmtest.Call{
 		{Name: "edit", Args: `{"do":"create","path":"add.sh","new":"echo $(($1 + $2))\n"}`},
@@ -38,7 +38,7 @@ func coderSettings(t *testing.T, marks string) app.Settings {
 	return agents(t, card(t, "tools: [run, edit, find]\nrun: {write: ["+marks+"]}\n"))
 }
 
-// A runner dies at boundaries of a run in turn. The next one has the files that programs left, and makes no finished call again.
+// A runner dies at each boundary of a run in turn. The next runner has the files that programs left, and repeats no finished call.
 func TestARunThatContinuesHasTheFilesOfItsProgramsAndRepeatsNone(t *testing.T) {
 	killedInTurn(t, 20, []string{"first", "second"}, func(t *testing.T, marks string) (app.Settings, *llmtest.Server) {
 		t.Helper()
@@ -46,9 +46,9 @@ func TestARunThatContinuesHasTheFilesOfItsProgramsAndRepeatsNone(t *testing.T) {
 	}, func(output string) bool { return output == `"41\n42\n[exit code 3]"` })
 }
 
-// killedInTurn has an agent work undisturbed, and then with a runner that dies at boundaries of the run in turn and another that goes
-// on. Each program writes a byte into its own file of the folder marks. The run has at least this many boundaries, its output fits,
-// and no call has two results.
+// killedInTurn runs an agent undisturbed, and then with a runner that dies at one boundary of the run after another while a second
+// runner continues. Each program writes a byte into a separate file in the folder marks. The run must have at least this many
+// boundaries and the wanted output, and no call may have two results.
 func killedInTurn(t *testing.T, least int, programs []string, with func(t *testing.T, marks string) (app.Settings, *llmtest.Server), fits func(output string) bool) {
 	t.Helper()
 	boundaries := 0
@@ -71,7 +71,7 @@ func killedInTurn(t *testing.T, least int, programs []string, with func(t *testi
 			t.Errorf("report: %+v %s", got, got.Output)
 		}
 		for _, name := range programs {
-			// A call that was in progress may be made twice: its program changes the workspace alone.
+			// A call in progress may be repeated, since its program changes only the workspace.
 			if text, err := os.ReadFile(filepath.Join(marks, name)); err != nil || len(text) > 2 {
 				t.Errorf("the program %s ran %d times, %v", name, len(text), err)
 			}
@@ -91,7 +91,7 @@ func killedInTurn(t *testing.T, least int, programs []string, with func(t *testi
 	}
 	for n := 8; n <= boundaries; n += 4 {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			t.Parallel() // Each waits for the broker to deliver the work again.
+			t.Parallel() // Each case waits for the broker to redeliver the work.
 			play(t, n)
 		})
 	}
@@ -104,7 +104,7 @@ func TestARunWithoutASandboxIsNotOffered(t *testing.T) {
 	}))
 	settings := agents(t, card(t, "tools: [run, find]\n"))
 	settings.Sandbox = "auto"
-	start(w, settings, app.Deps{Doer: model}) // This program cannot start a sandbox.
+	start(w, settings, app.Deps{Doer: model}) // This test binary cannot start a sandbox.
 	o := work("agent", "j1", "a", 1)
 	w.Issue(o)
 	if got := w.Report(o); strings.Contains(string(got.Output), "run") || !strings.Contains(string(got.Output), "find") {

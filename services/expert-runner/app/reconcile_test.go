@@ -166,7 +166,7 @@ func TestAStoppedEffectIsInDoubtForTheNextRun(t *testing.T) {
 	}
 }
 
-// shop is a service that accepts a payment and hangs up, and knows later what it accepted.
+// shop is a service that accepts a payment and closes the connection, and knows later what it accepted.
 func shop(t *testing.T) (url string, paid *atomic.Int32) {
 	paid = &atomic.Int32{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -51,9 +51,8 @@ func (k *killer) hook(point, _ string) error {
 	return errKilled
 }
 
-// A runner dies at every boundary in turn. The agent gets one message, and the result is the same; only between the intent
-// and the message, where the outcome cannot be known, a person is asked.
-//
+// A runner dies at every boundary in turn. The agent gets one message, and the result is the same; only if the runner dies between
+// the intent and the message, so that the outcome cannot be known, is a person asked.
 // proves V-weakness-12-remote
 func TestARemoteAgentSeesOneMessageWhereverTheRunnerDies(t *testing.T) {
 	for _, name := range []string{"1.0 poll", "0.3 stream"} {

@@ -12,8 +12,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
-// Sandbox says whether the program can start itself as the helper that puts programs of experts into a sandbox. The zero
-// value cannot.
+// Sandbox says whether the program can start itself as the helper that puts programs of experts into a sandbox. The zero value
+// cannot.
 type Sandbox = sandbox.Helper
 
 // HookSandbox must be the first call of a main that runs experts of kind command: in a process that was started as the helper it

@@ -61,7 +61,7 @@ type Settings struct {
 	keeper *process.Keeper
 	// unheard is true for a process without HTTP, which remote agents cannot notify.
 	unheard bool
-	// secrets are those of the process; nil if cards are only checked.
+	// secrets are the secrets of the process; nil if cards are only checked.
 	secrets *redact.Set
 }
 
@@ -112,7 +112,7 @@ func (s *Settings) Declare(f *host.Flags) {
 	f.String(&s.ExaKey, host.Flag{Name: "exa-api-key", Env: "EXA_API_KEY", Secret: true, Usage: "Key of Exa."})
 }
 
-// variables returns what the settings say of models.
+// variables returns the settings of models in the environment.
 func (s *Settings) variables() llm.Variables {
 	return llm.Variables{Key: llm.Secret(s.APIKey), BaseURL: s.BaseURL, Model: s.Model, Keys: s.Keys}
 }

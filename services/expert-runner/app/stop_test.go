@@ -77,7 +77,7 @@ func TestAResultThatAStopMeetsIsReported(t *testing.T) {
 		began := make(chan string, 1)
 		deaf := func(ctx context.Context, t *app.Task) (events.SubJobReported, error) {
 			began <- t.Work.SubJob
-			<-ctx.Done() // It is done at this very moment.
+			<-ctx.Done() // It is finished at this very moment.
 			return events.SubJobReported{Output: json.RawMessage(`"paid"`), Spent: events.Spent{Tokens: 7}}, nil
 		}
 		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("deaf", false, deaf)}})

@@ -20,33 +20,33 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// Use is something that configuration files do beyond texts: a program that they run, an address that they reach, a variable or file
-// that they read, tools that they give to an agent.
+// Use is something that configuration files do besides containing texts: a program that they run, an address that they reach, a
+// variable or file that they read, tools that they give to an agent.
 type Use struct {
 	// Does is run, start, reach, read or give.
 	Does string `json:"does"`
 	// What is the program with its arguments, the address, the variable, the file, or the agent with its tools.
 	What string `json:"what"`
-	// Place is the file, and the key in it.
+	// Place is the file and the key in it.
 	Place string `json:"place"`
-	// file is another file on which it depends; usually none.
+	// file is another file that the use depends on; usually none.
 	file string
 }
 
-// Survey is what configuration files would do if they were used.
+// Survey describes what configuration files would do if they were used.
 type Survey struct {
-	// Cards are how many experts the files describe.
+	// Cards is the number of experts that the files describe.
 	Cards int
 	// Uses are everything that needs the trust of a person; none if the files are only texts.
 	Uses []Use
 	// Variables and Files are the variables and files whose values they insert, sorted.
 	Variables, Files []string
-	// Digest changes with every file that has uses, and with every file that these insert; empty without uses.
+	// Digest changes with every file that has uses, and with every file that such a file inserts; empty without uses.
 	Digest string
 }
 
-// Examine reads a configuration file and card files of a folder, as a runner would, and says what they would do. Nothing is run or
-// reached. Places and the digest name files from the folder on. Errors: host.Faults.
+// Examine reads a configuration file and card files of a folder as a runner would, and says what they would do. It runs and
+// contacts nothing. Places and the digest use file names relative to the folder. Errors: host.Faults.
 func Examine(folder, config string, experts []string, env host.Env) (*Survey, error) {
 	b := readBook(config, experts, env)
 	if len(b.faults) > 0 {
@@ -67,7 +67,7 @@ type examination struct {
 	hashed map[string]bool // Files that the digest covers.
 }
 
-// add adds uses of a file.
+// add adds the uses of a file.
 func (e *examination) add(path string, uses ...Use) {
 	for _, u := range uses {
 		u.Place = strings.TrimSuffix(e.name(path)+": "+u.Place, ": ")
@@ -79,7 +79,7 @@ func (e *examination) add(path string, uses ...Use) {
 	}
 }
 
-// name is a path from the folder on.
+// name returns a path relative to the folder.
 func (e *examination) name(path string) string {
 	if name, err := filepath.Rel(e.folder, path); err == nil {
 		return name
@@ -112,7 +112,7 @@ func (e *examination) config(path string, b *book) {
 	e.references(path, b.file)
 }
 
-// card adds the uses of an expert. The references of one in the configuration file are those of that file.
+// card adds the uses of an expert. If the expert is in the configuration file, its references are those of that file.
 func (e *examination) card(f *cardFile, config string) {
 	at := f.path
 	for _, u := range slices.Concat(f.kind().uses(f), f.Reconcile.uses()) {
@@ -141,7 +141,7 @@ func (e *examination) references(path string, file *host.File) {
 	}
 }
 
-// close sorts the survey and makes its digest.
+// close sorts the survey and computes its digest.
 func (e *examination) close() error {
 	for _, list := range []*[]string{&e.Variables, &e.Files} {
 		slices.Sort(*list)
@@ -182,7 +182,7 @@ func readWhole(path string) ([]byte, error) {
 	return text, err
 }
 
-// line writes a command as one would type it.
+// line formats a command as one would type it.
 func line(argv []string) string {
 	words := make([]string, len(argv))
 	for i, word := range argv {
@@ -215,7 +215,7 @@ func (k *commandKind) uses(f *cardFile) []Use {
 	return []Use{{Does: "run", What: line(f.Command) + given(f.Env) + k.Box.loosened(), Place: "command"}}
 }
 
-// loosened says what programs may do beyond the usual sandbox.
+// loosened says what programs may do beyond the default sandbox.
 func (b *sandboxSpec) loosened() string {
 	text := ""
 	if b.Level != "" && b.Level != sandbox.Auto {
@@ -294,7 +294,7 @@ func (k *a2aKind) uses(f *cardFile) []Use {
 	return uses
 }
 
-// addresses are all texts in a value that look like addresses.
+// addresses returns all texts in a value that look like addresses.
 func addresses(value any) (list []string) {
 	switch v := value.(type) {
 	case string:

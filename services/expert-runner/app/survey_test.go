@@ -88,7 +88,7 @@ func TestASurveyNamesEverythingThatFilesWouldRunReachReadOrGive(t *testing.T) {
 	if len(s.Files) != 1 || s.Cards != 5 {
 		t.Error(s.Files, s.Cards)
 	}
-	for name := range files { // Each of them is part of what a person trusts.
+	for name := range files { // Each file is part of what a person trusts.
 		changed := folderOf(t, files)
 		if surveyed(t, changed).Digest != s.Digest {
 			t.Fatal("the digest depends on the folder")

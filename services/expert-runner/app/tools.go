@@ -55,7 +55,7 @@ func (c *ToolConfig) Validate() error {
 type toolboxes struct {
 	mcp    *mcp.Pool
 	served *served.Toolset
-	// placed are the servers that run in the workspaces of runs; placing says what tools are theirs, and starts none.
+	// placed are the servers that run in the workspaces of runs; placing tells which tools they have without starting one.
 	placed  map[string]mcp.Server
 	placing *mcp.Pool
 	// settings are those of all pools of servers.
@@ -103,8 +103,8 @@ func (t *toolboxes) attach(b *bus.Bus) {
 	}
 }
 
-// planner returns the plan operations as a tool for an agent at work. The agents of a job share a plan document, and see only
-// the graph of their own job. Operations may be repeated: a repeat changes nothing and says so.
+// planner returns the plan operations as a tool for an agent at work. The agents of a job share a plan document, and see only the
+// graph of their own job. Operations may be repeated: a repeat changes nothing and says so.
 func (t *toolboxes) planner(w *events.Work) tool.Tool {
 	p := client.PlanTool{Client: t.plans, Book: bus.AgentBook(w.Job), Job: w.Job, Step: w.SubJob, Run: w.Run}
 	return tool.Tool{
@@ -152,7 +152,7 @@ func (t *toolboxes) close() {
 	t.placing.Close()
 }
 
-// anyBox stands for unknown tools; with server it accepts only names of server tools.
+// anyBox represents unknown tools; with server it accepts only names of server tools.
 type anyBox struct{ server bool }
 
 // Owns implements agent.Toolbox.

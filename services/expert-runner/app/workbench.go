@@ -24,22 +24,22 @@ import (
 // toolsProgram is the program with the tools of the workbench that come with Jobgraph.
 const toolsProgram = "jobgraph-tools"
 
-// bench is what an agent has of tools whose programs run in the workspace of its run: those of jobgraph-tools, and those of servers of
-// the configuration.
+// bench are an agent's tools whose programs run in the workspace of its run: those of jobgraph-tools, and those of servers in the
+// configuration.
 type bench struct {
-	// kit are the tools of jobgraph-tools that the card names, and own is their server.
+	// kit are the tools of jobgraph-tools that the card names; own is their server.
 	kit []string
 	own mcp.Server
-	// web is the server of the tool browser, which works in a program of its own; its Command is empty if the card does not name it. It
-	// reaches what guard permits.
+	// web is the server of the tool browser, which runs in a separate program; its Command is empty if the card does not name the
+	// tool. guard says what it may reach.
 	web   mcp.Server
 	guard egress.Guard
-	// servers are the ones of the configuration; owner says what tools are theirs, and starts none.
+	// servers are those of the configuration; owner tells which tools they have without starting one.
 	servers map[string]mcp.Server
 	owner   *mcp.Pool
 	// settings are those of all their pools.
 	settings mcp.Settings
-	// programs is the sandbox; nil if cards are only checked.
+	// programs is the sandbox; nil if cards are only being checked.
 	programs *program.Runner
 }
 
@@ -82,7 +82,8 @@ type benchBox struct {
 	servers, own, web *mcp.Pool
 }
 
-// Open implements agent.Toolbox. The tools of jobgraph-tools have their plain names and no digest: they belong to the runner.
+// Open implements agent.Toolbox. The tools of jobgraph-tools keep their plain names and have no digest, since they belong to the
+// runner.
 func (b *benchBox) Open(ctx context.Context, patterns []string) (tools []tool.Tool, err error) {
 	for _, pattern := range patterns {
 		pool, name, ours := b.servers, pattern, slices.Contains(b.kit, pattern) || b.browses(pattern)
@@ -106,7 +107,7 @@ func (b *benchBox) Open(ctx context.Context, patterns []string) (tools []tool.To
 	return tools, nil
 }
 
-// bench gives an agent the tools that work in its workspace. What cannot be had is not offered, and the card says why.
+// bench gives an agent the tools that work in its workspace. Missing ones are not offered, and the card says why.
 func (a *llmKind) bench(config *agent.Config, x *expert.Expert, c *catalog, s *Settings, f *cardFile) events.Faults {
 	boxes := c.models.boxes
 	b := &bench{servers: boxes.placed, owner: boxes.placing, settings: boxes.settings}
@@ -148,7 +149,7 @@ func (a *llmKind) bench(config *agent.Config, x *expert.Expert, c *catalog, s *S
 		b.web = mcp.Server{}
 	}
 	config.Workbench = b
-	if box == nil { // Cards are only checked.
+	if box == nil { // Cards are only being checked.
 		return nil
 	}
 	policy.Limits = boundedPrograms(policy.Limits)
@@ -157,7 +158,7 @@ func (a *llmKind) bench(config *agent.Config, x *expert.Expert, c *catalog, s *S
 	return nil
 }
 
-// findTools finds jobgraph-tools: where the settings say, beside this program, or in the path of programs.
+// findTools finds jobgraph-tools: where the settings say, beside this program, or in PATH.
 func (s *Settings) findTools() (string, error) {
 	if s.ToolsProgram != "" {
 		if _, err := os.Stat(s.ToolsProgram); err != nil {

@@ -23,15 +23,15 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// toolsName is the name under which the test binary is a server of tools: jobgraph-tools, or one of a configuration.
+// toolsName is the name that makes the test binary a tool server: jobgraph-tools, or one from a configuration.
 const toolsName = "jobgraph-tools"
 
-// text is the argument of the server's tools.
+// text has the arguments of the server's tools.
 type text struct {
 	Text string `json:"text"`
 }
 
-// serveTools is a server of tools for its working folder.
+// serveTools serves tools that work in the current folder.
 func serveTools() {
 	server := sdk.NewServer(&sdk.Implementation{Name: "test"}, nil)
 	offer := func(name string, call func(context.Context, text) (string, error)) {
@@ -51,7 +51,7 @@ func serveTools() {
 	_ = server.Run(context.Background(), &sdk.StdioTransport{})
 }
 
-// relayed asks the relay on descriptor 3 for an address, and says what comes back.
+// relayed asks the relay on descriptor 3 for an address and returns the answer.
 func relayed(ctx context.Context, to string) (string, error) {
 	line := os.NewFile(3, "relay")
 	conn, err := net.FileConn(line)
@@ -74,7 +74,7 @@ func relayed(ctx context.Context, to string) (string, error) {
 	return fmt.Sprintf("%d %s", answer.StatusCode, said[max(0, len(said)-60):]), err
 }
 
-// appended adds a line to a file and a mark to another one, and gives the text of the file.
+// appended adds a line to a file and a mark to another one, and returns the content of the file.
 func appended(mark, name, line string) (string, error) {
 	var errs []error
 	for _, w := range [][2]string{{mark, "x"}, {name, line + "\n"}} {
@@ -89,7 +89,7 @@ func appended(mark, name, line string) (string, error) {
 	return string(said), errors.Join(append(errs, err)...)
 }
 
-// reached says what of the world outside the server reaches.
+// reached says what of the outside world the server can reach.
 func reached() (string, error) {
 	var all []string
 	if _, err := os.ReadFile("/etc/shadow"); err == nil {
@@ -108,7 +108,7 @@ func reached() (string, error) {
 	return "reached: " + strings.Join(all, " "), nil
 }
 
-// installed puts the test binary into a folder as a server of tools.
+// installed puts the test binary into a folder as a tool server.
 func installed(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -128,7 +128,7 @@ func installed(t *testing.T) string {
 	return path
 }
 
-// inTurn is a model that makes these calls one after another, and answers with all that came back.
+// inTurn is a model that makes these calls one after the other, and answers with all their results.
 func inTurn(calls ...llmtest.Call) *llmtest.Server {
 	return llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
 		if n := (len(q.Turns) - 2) / 2; n < len(calls) {
@@ -144,8 +144,8 @@ func inTurn(calls ...llmtest.Call) *llmtest.Server {
 	}))
 }
 
-// A runner dies at boundaries of a run in turn. The next one starts the programs of its tools in a new workspace, which has the files
-// that calls left, and makes no finished call again.
+// A runner dies at each boundary of a run in turn. The next runner starts the programs of its tools in a new workspace that has the
+// files left by earlier calls, and repeats no finished call.
 func TestToolsInTheWorkspaceLeaveTheirFilesToTheNextRunner(t *testing.T) {
 	program := installed(t)
 	killedInTurn(t, 15, []string{"a", "b"}, func(t *testing.T, marks string) (app.Settings, *llmtest.Server) {
@@ -161,8 +161,8 @@ func TestToolsInTheWorkspaceLeaveTheirFilesToTheNextRunner(t *testing.T) {
 	})
 }
 
-// The programs reach nothing but the workspace, and one that breaks is an answer to the model, after which it is started again. A server
-// of the configuration is like one of ours, under its own name.
+// The programs reach nothing but the workspace. If one breaks, the model gets an error as the answer, and the program is started
+// again. A server of the configuration works like ours, under its own name.
 func TestToolsInTheWorkspaceReachNothingElse(t *testing.T) {
 	w, program := servicetest.New(t), installed(t)
 	config := filepath.Join(t.TempDir(), "jobgraph.yaml")
@@ -182,10 +182,10 @@ func TestToolsInTheWorkspaceReachNothingElse(t *testing.T) {
 	}
 }
 
-// What the browser's program reaches goes through the runner: what the card allows, and nothing else that is not public. It is not offered
-// where the network could not be kept from it.
+// What the browser's program reaches goes through the runner: public addresses, and those that the card allows. The tool is not
+// offered if the program cannot be cut off from the network.
 func TestABrowserReachesTheWebThroughTheGuard(t *testing.T) {
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the site") })) // The test sees it.
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the site") })) // The test sees a failure.
 	defer site.Close()
 	address := strings.TrimPrefix(site.URL, "http://")
 	for allowed, want := range map[string]string{"[127.0.0.1]": `"reached: ; 200 `, "[10.0.0.0/8]": `"reached: ; 502 ot a public address: it has to be allowed (allow_addresses)"`} {
@@ -209,7 +209,7 @@ func TestABrowserReachesTheWebThroughTheGuard(t *testing.T) {
 	}
 }
 
-// onlyCard is the only card of the catalogue.
+// onlyCard returns the only card in the catalogue.
 func onlyCard(t *testing.T, w *servicetest.Env) (card events.Card) {
 	t.Helper()
 	entries, err := w.Bus.Experts().List(t.Context())
@@ -222,7 +222,7 @@ func onlyCard(t *testing.T, w *servicetest.Env) (card events.Card) {
 	return card
 }
 
-// Tools whose program or sandbox is not there are not offered, and the card says why.
+// Tools without their program or a sandbox are not offered, and the card says why.
 func TestToolsThatCannotBeHadAreNamedOnTheCard(t *testing.T) {
 	old := helper
 	old.Old = 5

@@ -17,14 +17,14 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/webhook"
 )
 
-// refreshEvery is the interval in which the file of tokens is looked at.
+// refreshEvery is the time between two checks of the file of tokens.
 const refreshEvery = time.Second
 
 // NewToken makes a start-up token.
 func NewToken() string { return identity.NewToken() }
 
-// Run serves the API on the HTTP server of a process until that drains; then the streams end. Errors: host.ErrUnavailable without a
-// bus, host.Faults and events.Faults for settings and the file of tokens.
+// Run serves the API on the HTTP server of a process until the process drains; then the streams end. Errors: host.ErrUnavailable
+// without a bus, host.Faults and events.Faults for settings and the file of tokens.
 func Run(_ context.Context, p *host.Process, s Settings, d Deps) error {
 	addr := p.Settings.HTTPAddr
 	if p.Server != nil {
@@ -71,7 +71,7 @@ func serve(p *host.Process, b *bus.Bus, s Settings, keeper *identity.Keeper, tar
 	}}
 }
 
-// announce lets others on the bus know of the gateway and its address.
+// announce makes the gateway and its address known on the bus.
 func announce(p *host.Process, b *bus.Bus, addr string) host.Member {
 	return host.Member{Name: "announcement", Run: func(ctx context.Context, ready func()) error {
 		about := map[string]string{bus.PrefixKey: b.Names().Prefix(), release.AddressKey: addr}
@@ -86,7 +86,7 @@ func announce(p *host.Process, b *bus.Bus, addr string) host.Member {
 	}}
 }
 
-// notify tells webhooks. What one does not take is a note of the process until it takes something again.
+// notify sends events to webhooks. A failing webhook is a note of the process until it accepts something again.
 func notify(p *host.Process, b *bus.Bus, targets []webhook.Target) host.Member {
 	for _, t := range targets {
 		for _, secret := range t.Secrets {
@@ -110,7 +110,7 @@ func notify(p *host.Process, b *bus.Bus, targets []webhook.Target) host.Member {
 	}}
 }
 
-// cookieOf names the cookie: browsers do not tell the ports of a host apart.
+// cookieOf names the cookie after the port, since browsers share cookies between the ports of a host.
 func cookieOf(addr string) string {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -119,7 +119,7 @@ func cookieOf(addr string) string {
 	return "jobgraph_token_" + port
 }
 
-// refresh reads the file of tokens when it changes. One with faults is reported and changes nothing.
+// refresh reads the file of tokens when it changes. A file with faults is reported and changes nothing.
 func refresh(p *host.Process, keeper *identity.Keeper) host.Member {
 	told := ""
 	return host.Every("tokens", refreshEvery, func(context.Context) {

@@ -20,7 +20,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/app"
 )
 
-// A gateway does not serve those who cannot be told apart.
+// A gateway refuses to serve others when it cannot tell users apart.
 func TestAGatewayWithoutTokensDoesNotStart(t *testing.T) {
 	e := servicetest.New(t)
 	tokens := filepath.Join(t.TempDir(), "tokens.yaml")
@@ -46,7 +46,7 @@ func TestAGatewayWithoutTokensDoesNotStart(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.Server = server
-			defer func() { _ = server.Close() }() // It was never run.
+			defer func() { _ = server.Close() }() // It never ran.
 		}
 		if test.want == "" {
 			cancel()
@@ -91,7 +91,7 @@ func serving(t *testing.T, e *servicetest.Env, h host.Settings, s app.Settings) 
 	return at, v.Stop
 }
 
-// A client with a certificate is a user without a token, and one without a certificate still may have a token.
+// A client with a certificate is a user without a token; one without a certificate may still have a token.
 func TestAClientCertificateIsEnough(t *testing.T) {
 	e := servicetest.New(t)
 	a := servicetest.NewAuthority(t)
@@ -117,7 +117,7 @@ func TestAClientCertificateIsEnough(t *testing.T) {
 		if err != nil {
 			return 0
 		}
-		_ = answer.Body.Close() // Its status is enough.
+		_ = answer.Body.Close() // Only its status matters.
 		return answer.StatusCode
 	}
 	anna, annaKey := a.Issue("anna", "Anna", "spiffe://acme/anna")
@@ -170,7 +170,7 @@ func TestTheAPIStandsBesideHealthAndMetrics(t *testing.T) {
 	}
 }
 
-// A file of webhooks is enough: the targets are told, the counter counts, and what fails is a note of the process.
+// A file of webhooks is enough: targets get notices, the counter counts, and failures appear as a note of the process.
 func TestAGatewayTellsItsWebhooks(t *testing.T) {
 	e := servicetest.New(t)
 	answer, came := make(chan int, 2), make(chan string, 2)
@@ -219,7 +219,7 @@ func TestAGatewayTellsItsWebhooks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = reply.Body.Close() // Its status is enough.
+		_ = reply.Body.Close() // Only its status matters.
 		if (reply.StatusCode == http.StatusBadRequest) != refused {
 			t.Errorf("label %s: %d", label, reply.StatusCode)
 		}
@@ -242,7 +242,7 @@ func get(t *testing.T, url, token string) (int, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = answer.Body.Close() }() // It is read.
+	defer func() { _ = answer.Body.Close() }() // The body has been read.
 	body, err := io.ReadAll(answer.Body)
 	if err != nil {
 		t.Fatal(err)

@@ -17,11 +17,11 @@ type MCP struct {
 	// In and Out are the streams.
 	In  io.ReadCloser
 	Out io.WriteCloser
-	// User is in whose name it asks. It may do what everyone on the bus may do.
+	// User is the user in whose name it asks. It may do everything that the connection to the bus permits.
 	User string
-	// Version is that of the program.
+	// Version is the version of the program.
 	Version string
-	// Log gets who did what, and faults of the protocol.
+	// Log gets who did what, and protocol errors.
 	Log *slog.Logger
 }
 

@@ -11,16 +11,16 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// DefaultAddr is where the API is served unless something else is said.
+// DefaultAddr is the default address of the API.
 const DefaultAddr = "127.0.0.1:8420"
 
-// Settings are the gateway's own. Declare lets flags, environment and file set them.
+// Settings are the gateway's own settings. Flags, environment and file set them, see Declare.
 type Settings struct {
 	// Tokens is the path of the file of tokens; empty for none.
 	Tokens string
 	// Webhooks is the path of the file of webhooks; empty for none.
 	Webhooks string
-	// StartToken is the token of an admin that ends with the process, given by its parent.
+	// StartToken is the token of an admin, valid until the process ends, that the parent process chooses.
 	StartToken string
 	// Hosts are names under which the gateway is reached, besides localhost and addresses; Origins are sites whose pages may call it.
 	Hosts   []string
@@ -35,7 +35,7 @@ type Settings struct {
 	SlowReader time.Duration
 }
 
-// Default gives the settings without a flag.
+// Default returns the settings without any flags.
 func Default() Settings {
 	return Settings{Rate: 200, MaxBody: 16 << 10, Streams: 4096, Heartbeat: 15 * time.Second, SlowReader: 10 * time.Second}
 }
@@ -58,7 +58,7 @@ func (s *Settings) Declare(f *host.Flags) {
 // leastToken is the shortest start-up token, in bytes.
 const leastToken = 20
 
-// validate refuses to serve those who cannot be told apart.
+// validate refuses an address that others can reach if users cannot be told apart.
 func (s *Settings) validate(addr string) error {
 	var faults events.Faults
 	switch {
@@ -80,7 +80,7 @@ func (s *Settings) validate(addr string) error {
 	return faults.OrNil()
 }
 
-// Loopback reports whether an address is reached from this machine alone.
+// Loopback reports whether an address can be reached only from this machine.
 func Loopback(addr string) bool {
 	name, _, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -86,9 +86,8 @@ func TestPiecesOfPlansThatAreMadeAtOnceBearTheirOwnJob(t *testing.T) {
 	})
 }
 
-// A plan is published when the model has written it, not at the next tick of a timer: in virtual time, a hundred
-// consecutive plans take no time.
-//
+// A plan is published when the model has written it, not at the next tick of a timer: in virtual time, a hundred consecutive plans
+// take no time.
 // proves V-weakness-7
 func TestAPlanTakesNoTurnOfAClock(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
@@ -105,7 +104,7 @@ func TestAPlanTakesNoTurnOfAClock(t *testing.T) {
 				e = w.Fact()
 			}
 		}
-		made(0) // The first one waits for the planner to begin.
+		made(0) // The first one waits for the planner to start.
 		began := time.Now()
 		for i := range 99 {
 			made(i + 1)

@@ -25,7 +25,7 @@ type Config struct {
 	Policies   host.Skip `yaml:"policies"`
 	Budgets    host.Skip `yaml:"budgets"`
 
-	// own are the settings that choose among the models; nil where the file is looked at alone.
+	// own are the settings that choose among the models; nil if only the file is examined.
 	own *Settings `yaml:"-"`
 	// secrets are values that must never be printed.
 	secrets []string `yaml:"-"`
@@ -51,8 +51,8 @@ func (c *Config) Validate() error {
 	return placed
 }
 
-// ReadConfig reads jobgraph.yaml strictly; an empty path gives an empty configuration. Errors: host.Faults, each with file,
-// line and column. No fault contains a key.
+// ReadConfig reads jobgraph.yaml strictly; an empty path yields an empty configuration. Errors: host.Faults, each with file, line
+// and column. No fault contains a key.
 func ReadConfig(path string, env host.Env) (Config, error) { return readConfig(path, env, nil) }
 
 // readConfig also reports that the default model is ambiguous, if own settings are given.

@@ -18,7 +18,7 @@ func status() events.Card {
 	return events.Card{ID: "query_system_status", Name: "System status", Hidden: true}
 }
 
-// worker reads the experts' pool and gives a fixed report, as workers in any language may. It counts its work.
+// worker reads the experts' pool and returns a fixed report, as workers in any language may. It counts its work.
 func worker(w *servicetest.Env, says string) *atomic.Int32 {
 	w.Helper()
 	if err := w.Bus.Queues().EnsurePool(w.Context(), events.DefaultPool); err != nil {
@@ -123,6 +123,6 @@ func TestAStopWithdrawsAnInquiryThatNobodyHasBegun(t *testing.T) {
 		if err != nil || e.Kind != events.KindPlanRejected || len(entries) != 1 || entries[0].Type != events.JournalClosed {
 			t.Errorf("%s, %+v, %v", e.Kind, entries, err)
 		}
-		w.Idle() // The work was taken out of the queue.
+		w.Idle() // The work was removed from the queue.
 	})
 }

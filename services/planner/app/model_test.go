@@ -16,7 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
 
-// slow is a model that takes a given time before it answers as the scripted one does. It counts its calls.
+// slow is a model that takes a given time before it answers like the scripted one. It counts its calls.
 type slow struct {
 	t     *testing.T
 	takes time.Duration

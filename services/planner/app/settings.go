@@ -25,7 +25,7 @@ type Settings struct {
 	Keys map[string]llm.Secret
 	// Profiles is a folder with profiles and prompts that add to the built-in ones or replace them.
 	Profiles string
-	// PlanAge is how long a plan that is kept stays after its last use; 0 is for ever. PlansPerBook is the most of a book.
+	// PlanAge is how long a stored plan stays after its last use; 0 means for ever. PlansPerBook limits the plans of a book.
 	PlanAge      time.Duration
 	PlansPerBook int
 }
@@ -71,7 +71,7 @@ func (s *Settings) Declare(f *host.Flags) {
 	})
 }
 
-// Variables returns what the settings say of models.
+// Variables returns the settings of models in the environment.
 func (s *Settings) Variables() llm.Variables {
 	return llm.Variables{Key: llm.Secret(s.APIKey), BaseURL: s.BaseURL, Model: s.Model, Keys: s.Keys}
 }

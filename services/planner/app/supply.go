@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
 )
 
-// listModels answers jobs.api.models: the models of the configuration; none with a model that an embedding program has given.
+// listModels answers jobs.api.models: the models of the configuration; none if an embedding program supplied the model.
 func listModels(asked loop.Model) func(context.Context, []byte) ([]byte, *events.Fault) {
 	return func(context.Context, []byte) ([]byte, *events.Fault) {
 		out := verb.ConfiguredModels{Models: []verb.ConfiguredModel{}}

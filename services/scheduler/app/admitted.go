@@ -14,7 +14,7 @@ type countingLog struct {
 	meter *meter
 }
 
-// EventsOf gives the events of a job in order.
+// EventsOf yields the events of a job in order.
 func (l countingLog) EventsOf(ctx context.Context, job string, after uint64) iter.Seq2[events.Event, error] {
 	return l.bus.Log().EventsOf(ctx, job, after)
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/store"
 )
 
-// scheduler is the rooms over one connection.
+// scheduler holds the components that share one connection.
 type scheduler struct {
 	Settings
 	Deps
@@ -43,7 +43,7 @@ type scheduler struct {
 	takers   *adapter.Takers // nil if work is never put into batches.
 	keeper   *recurring.Keeper
 	peers    *release.Gate
-	forget   func()        // Ends what a reconnect does.
+	forget   func()        // Removes the handler of reconnects.
 	passed   chan struct{} // Gets a value when this partition takes over from another scheduler.
 }
 
@@ -155,7 +155,7 @@ func (r *scheduler) partition(i int, spec bus.ConsumerSpec) host.Member {
 		settings.Passed = func() {
 			select {
 			case r.passed <- struct{}{}:
-			default: // It is known already.
+			default: // There is a value already.
 			}
 		}
 		settings.Pooled = r.bus.Signed()

@@ -20,7 +20,7 @@ func (w *workers) budgets(text string) {
 	}
 }
 
-// spending is a worker whose runs take so many tokens.
+// spending is a worker each of whose runs uses this many tokens.
 func spending(tokens int64) func(*events.Work) *events.SubJobReported {
 	return func(*events.Work) *events.SubJobReported {
 		return &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(`1`), Spent: events.Spent{Tokens: tokens}}
@@ -40,7 +40,7 @@ func (w *workers) spent(id, session string, steps ...events.SubJob) *events.JobE
 }
 
 func TestASessionSpendsNoMoreThanItsBudget(t *testing.T) {
-	told := make(chan int64, 10) // What the work of the second job says that is left.
+	told := make(chan int64, 10) // The remaining budget in the work of the second job.
 	spend := spending(40)
 	w := newWorkers(t, func(work *events.Work) *events.SubJobReported {
 		if work.Job == "second" {
@@ -53,7 +53,7 @@ func TestASessionSpendsNoMoreThanItsBudget(t *testing.T) {
 	if end := w.spent("first", "s", sub("a")); end.Status != events.Finished || end.Tokens != 40 {
 		t.Errorf("first: %+v", end)
 	}
-	// 60 are left: the second SubJob behind them ends the job.
+	// 60 are left: the second SubJob ends the job.
 	end := w.spent("second", "s", sub("a"), sub("b", "a"), sub("c", "b"))
 	if end.Status != events.Failed || end.Error.Code != events.CodeBudget || end.Tokens != 80 || !strings.Contains(end.Error.Message, "60 tokens") {
 		t.Errorf("second: %+v %v", end, end.Error)
@@ -83,7 +83,7 @@ func TestADaySpendsNoMoreThanItsBudgetAcrossSchedulers(t *testing.T) {
 	if err := scheduler.Stop(); err != nil {
 		t.Error(err)
 	}
-	w.schedule(Default(), Deps{}) // It knows what the one before has kept, and reads the same log.
+	w.schedule(Default(), Deps{}) // It has the previous scheduler's saved states, and reads the same log.
 	if end := w.spent("second", "", sub("a")); end.Status != events.Failed || !strings.Contains(end.Error.Message, "its budget is 30 tokens") {
 		t.Errorf("second: %+v %v", end, end.Error)
 	}

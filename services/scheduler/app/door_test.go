@@ -35,8 +35,7 @@ func (w *workers) ask(verb, body string) (string, *events.Fault) {
 	}
 }
 
-// What a request brings and no service reads is refused by its name: tools, for one, are the configuration's.
-//
+// Fields of a request that no service reads are refused by name: tools, for example, are set in the configuration.
 // proves F-weakness-c-tools
 func TestEveryFaultOfABadRequestIsAnnounced(t *testing.T) {
 	w := newWorkers(t, nil)
@@ -207,7 +206,7 @@ func TestWhatADeletionThatWasCutOffHasLeftIsNotListedForEver(t *testing.T) {
 			w.Submit(events.Request{ID: id, Goal: "g", Plan: plan(sub("a"))})
 			w.Ended(id)
 			w.settled()
-			if err := w.Bus.Streams().Purge(t.Context(), names.Log, names.JobEvents(id)); err != nil { // The state is next, and is left.
+			if err := w.Bus.Streams().Purge(t.Context(), names.Log, names.JobEvents(id)); err != nil { // The state comes next, and stays.
 				t.Fatal(err)
 			}
 			if answer, _ := w.ask("list", ""); !strings.Contains(answer, `"id":"`+id+`"`) {
@@ -281,7 +280,8 @@ func TestTwoAnswersToOneQuestionAdmitOne(t *testing.T) {
 	if first != nil || second == nil || second.Code != events.CodeConflict && second.Code != events.CodeNotFound {
 		t.Errorf("first %v, second %v", first, second)
 	}
-	// The same answer again is told the same, also when nothing is open any more; without the request it is unknown which.
+	// The same answer again gets the same reply, even if nothing is open any more; without the request id it is unknown which
+	// question is meant.
 	if answer, fault := w.ask("answer", `{"id":"j","request":"q","answer": "yes" ,"by":"ann"}`); fault != nil || !strings.Contains(answer, `"accepted":true`) {
 		t.Error(answer, fault)
 	}
@@ -343,7 +343,7 @@ func TestARequestThatIsTooLargeNamesItsLargestText(t *testing.T) {
 	}
 }
 
-// What a dry run was asked for wrongly is a matter of usage, and what is not there is not found.
+// A dry run with wrong arguments is a usage error, and one of a missing job is not found.
 func TestADryRunSaysWhatWasAskedWrongly(t *testing.T) {
 	w := newWorkers(t, nil)
 	for name, test := range map[string]struct {

@@ -55,7 +55,7 @@ func newDry(x *client.Export, out io.Writer) *dry {
 	return d
 }
 
-// take prints the event that is about to be stepped.
+// take prints the event that will be stepped next.
 func (d *dry) take(e events.Event) {
 	d.print(line{Seq: e.Seq, Event: string(e.Kind), SubJob: e.SubJob, Run: e.Run})
 }
@@ -71,7 +71,7 @@ func (d *dry) print(l line) {
 	}
 }
 
-// done is the answer to everything.
+// done is the outcome of everything.
 type done struct{}
 
 // Wait answers at once.
@@ -89,12 +89,12 @@ func (d *dry) Tell(subject string, body []byte) error {
 	return nil
 }
 
-// EventsOf gives nothing: a recorded job is folded from its first event.
+// EventsOf returns nothing: a recorded job is folded from its first event.
 func (d *dry) EventsOf(context.Context, string, uint64) iter.Seq2[events.Event, error] {
 	return func(func(events.Event, error) bool) {}
 }
 
-// EventAt gives a recorded event.
+// EventAt returns a recorded event.
 func (d *dry) EventAt(_ context.Context, seq uint64) (events.Event, error) {
 	e, ok := d.bySeq[seq]
 	if !ok {
@@ -103,7 +103,7 @@ func (d *dry) EventAt(_ context.Context, seq uint64) (events.Event, error) {
 	return e, nil
 }
 
-// EndOf gives nothing: a replay folds the whole log and knows the end.
+// EndOf returns nothing: a replay folds the whole log and knows the end.
 func (d *dry) EndOf(context.Context, string) (events.Event, error) { return events.Event{}, nil }
 
 // PurgeRest prints the purge.
@@ -124,7 +124,7 @@ func (d *dry) ReapJob(_ context.Context, job string, _ uint64) error {
 	return nil
 }
 
-// Load gives no state: the loop folds the recorded log.
+// Load returns no state: the loop folds the recorded log.
 func (d *dry) Load(context.Context, string) (loop.Saved, error) { return loop.Saved{}, nil }
 
 // Save prints the size of the state, or the fault of a job that is quarantined.
@@ -138,7 +138,7 @@ func (d *dry) Save(_ context.Context, job string, s loop.Saved, fault *events.Fa
 	return s.Revision + 1, nil
 }
 
-// Read gives an empty journal.
+// Read returns an empty journal.
 func (d *dry) Read(context.Context, string, string) ([]run.Entry, uint64, error) { return nil, 0, nil }
 
 // Append prints the record.
@@ -160,7 +160,7 @@ func (d *dry) Purge(_ context.Context, job string) error {
 	return nil
 }
 
-// PutBlob keeps the bytes for this run.
+// PutBlob stores the bytes for this run.
 func (d *dry) PutBlob(_ context.Context, job string, data []byte) (events.Ref, error) {
 	sum := sha256.Sum256(data)
 	ref := events.Ref{Digest: hex.EncodeToString(sum[:]), Size: int64(len(data))}
@@ -169,7 +169,7 @@ func (d *dry) PutBlob(_ context.Context, job string, data []byte) (events.Ref, e
 	return ref, nil
 }
 
-// GetBlob gives what was recorded.
+// GetBlob returns a recorded blob.
 func (d *dry) GetBlob(_ context.Context, _, digest string) ([]byte, error) {
 	data, ok := d.blobs[digest]
 	if !ok {
@@ -178,7 +178,7 @@ func (d *dry) GetBlob(_ context.Context, _, digest string) ([]byte, error) {
 	return data, nil
 }
 
-// Ack says nothing.
+// Ack does nothing.
 func (d *dry) Ack() error { return nil }
 
 // InProgress does nothing: a dry run has no consumer.

@@ -12,7 +12,7 @@ func TestAStepThatRecursIsAScheduleAlsoWhenItComesWithAnEdit(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
 		w := newWorkers(t, func(work *events.Work) *events.SubJobReported {
 			if work.SubJob == "a" {
-				return nil // It hangs.
+				return nil // The run hangs.
 			}
 			return &events.SubJobReported{Outcome: events.Success}
 		})

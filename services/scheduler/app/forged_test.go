@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// forge changes fields of a saved state, behind every scheduler's back, and makes the digest that belongs to it.
+// forge changes fields of a saved state, unnoticed by all schedulers, and computes the matching digest.
 func (w *workers) forge(job string, fields map[string]any) {
 	w.Helper()
 	value, _, err := w.Bus.State().GetLeader(w.Context(), job)
@@ -40,7 +40,7 @@ func (w *workers) forge(job string, fields map[string]any) {
 	}
 }
 
-// A saved state that tells an end which the log does not have deletes nothing, and the job goes on to its end.
+// A saved state with an end that the log does not have deletes nothing, and the job continues to its end.
 func TestAForgedEndDeletesNoRunningJob(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
 		held := make(chan struct{})
@@ -75,7 +75,7 @@ func TestAForgedEndDeletesNoRunningJob(t *testing.T) {
 	})
 }
 
-// A job is kept for as long as it is said, from the end that the log has, whatever the saved state says of it.
+// A job is kept for its full retention time from the end in the log, whatever its saved state says.
 func TestAForgedTimeOfItsEndDeletesNoJobEarly(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
 		w := newWorkers(t, nil)
@@ -105,7 +105,7 @@ func TestAForgedTimeOfItsEndDeletesNoJobEarly(t *testing.T) {
 	})
 }
 
-// A request to delete a job is refused while the log has no end of it.
+// A request to delete a job is refused while the log does not have its end.
 func TestAForgedEndDoesNotLetARunningJobBeDeleted(t *testing.T) {
 	w := newWorkers(t, func(*events.Work) *events.SubJobReported { return nil })
 	w.schedule(Default(), Deps{})
@@ -120,7 +120,7 @@ func TestAForgedEndDoesNotLetARunningJobBeDeleted(t *testing.T) {
 	}
 }
 
-// What was written by hand does not match its digest: everybody sees the job as its log has it, and it goes on at once.
+// A state that was edited by hand does not match its digest: readers see the job as its log has it, and the job continues at once.
 func TestASavedStateThatWasChangedByHandIsFoldedFromTheLog(t *testing.T) {
 	w := newWorkers(t, func(*events.Work) *events.SubJobReported { return nil })
 	scheduler := w.schedule(Default(), Deps{})
@@ -140,7 +140,7 @@ func TestASavedStateThatWasChangedByHandIsFoldedFromTheLog(t *testing.T) {
 	}
 }
 
-// rewrite changes the text of a saved state, behind every scheduler's back.
+// rewrite changes the text of a saved state, unnoticed by all schedulers.
 func (w *workers) rewrite(job, old, other string) {
 	w.Helper()
 	value, _, err := w.Bus.State().GetLeader(w.Context(), job)
@@ -152,7 +152,8 @@ func (w *workers) rewrite(job, old, other string) {
 	}
 }
 
-// A state without a digest is what the release before has written: it is folded once, saved with one, and nothing is told again.
+// A state without a digest was written by the previous release: it is folded once and saved with a digest, and no event is
+// published again.
 func TestAStateOfTheReleaseBeforeIsHeldAgainstTheLogAndSavedWithADigest(t *testing.T) {
 	w := newWorkers(t, func(work *events.Work) *events.SubJobReported {
 		if work.SubJob == "d" {
@@ -198,7 +199,7 @@ func TestAStateOfTheReleaseBeforeIsHeldAgainstTheLogAndSavedWithADigest(t *testi
 	}
 }
 
-// A saved state is all that is left of a job in motion whose log is gone: it is kept.
+// The saved state is all that is left of a job in motion whose log is gone, so it is kept.
 func TestTheStateOfAJobInMotionWhoseLogIsGoneIsKept(t *testing.T) {
 	w := newWorkers(t, func(*events.Work) *events.SubJobReported { return nil })
 	scheduler := w.schedule(Default(), Deps{})

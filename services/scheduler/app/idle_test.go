@@ -20,9 +20,8 @@ func (w *workers) said() int64 {
 	return v.InMsgs
 }
 
-// What waits for its moment is not polled for: ten minutes with fifty schedules cost the bus what ten without
-// any do. Looked after ten times a second, these would take 300,000 questions.
-//
+// Nothing polls for what waits for its time: ten minutes with fifty schedules cost the bus as much as ten minutes without any.
+// Polling ten times a second would take 300,000 requests.
 // proves V-weakness-7-schedule
 func TestASchedulesMomentIsNotAskedFor(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {

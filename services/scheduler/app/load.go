@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
 )
 
-// load is the work of all schedulers: the partitions of this process report it; for others the broker counts unacknowledged
+// load is the work of all schedulers: the partitions of this process report theirs; for others the broker counts unacknowledged
 // events.
 type load struct {
 	*intake.Gauge
@@ -18,7 +18,7 @@ type load struct {
 // eventsInMotion estimates how many unacknowledged events an active job has, measured with jobs of ten SubJobs.
 const eventsInMotion = 4
 
-// There adds up the consumers of all partitions.
+// There adds up the unacknowledged events of all partitions' consumers.
 func (l *load) There(ctx context.Context) (intake.Motion, error) {
 	var sum intake.Motion
 	for _, spec := range l.specs {

@@ -10,7 +10,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Another number of partitions, one scheduler after the other: the old consumer stays as long as anybody uses it, and goes then.
+// With another number of partitions, one scheduler after the other: an old consumer stays as long as a scheduler uses it, and is
+// removed then.
 func TestPartitionsOfAnotherNumberGoWithTheirLastScheduler(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
 		w := newWorkers(t, nil)

@@ -30,8 +30,8 @@ func newFreezer(o bus.Options) *freezer {
 	return f
 }
 
-// InProcessConn gives a connection that freezes with the process. What the server sends meanwhile is kept, as a socket's
-// buffer would; what the client sends leaves when it wakes.
+// InProcessConn returns a connection that freezes with the process. What the server sends meanwhile is kept, as in a socket's
+// buffer; what the client sends leaves when it wakes.
 func (f *freezer) InProcessConn() (net.Conn, error) {
 	conn, err := f.server.InProcess.InProcessConn()
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *scene) pause(t *testing.T, at boundary) {
 	}
 	select {
 	case <-frozen:
-	case <-time.After(rest): // It was not passed this time, and is not to be passed any more.
+	case <-time.After(rest): // The point was not reached this time, and will not be reached any more.
 		mu.Lock()
 		passed = max(passed, at.visit)
 		mu.Unlock()

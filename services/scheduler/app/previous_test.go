@@ -13,7 +13,7 @@ import (
 	core "github.com/jobgraph/jobgraph/pkg/recur"
 )
 
-// What a schedule keeps of a run itself, and what only the job of the run has, are told alike.
+// Results stored by a schedule itself, and results that only the job of the run has, are passed on alike.
 func TestEachRunIsToldWhatTheOneBeforeItGave(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
 		large := `"` + strings.Repeat("x", 2*schedule.MaxResult) + `"`

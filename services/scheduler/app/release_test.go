@@ -11,13 +11,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Rules of the two releases of these tests.
+// The decision rules of the two releases in these tests.
 const oldRules, newRules = events.RulesVersion - 1, events.RulesVersion
 
-// forget is long enough for a scheduler that is gone not to count any more.
+// forget is long enough for a scheduler that is gone to be forgotten.
 const forget = 15 * time.Second
 
-// rulesOf are those that decide a job.
+// rulesOf returns the version of the rules that decide a job.
 func (w *workers) rulesOf(job string) int {
 	w.Helper()
 	e, err := w.Bus.Log().LastOf(w.Context(), job, events.KindJobRequested)
@@ -27,7 +27,7 @@ func (w *workers) rulesOf(job string) int {
 	return e.Data.(*events.JobRequested).Rules.Version
 }
 
-// run has a job run to its end.
+// run runs a job to its end.
 func (w *workers) run(job string) {
 	w.Helper()
 	w.Submit(events.Request{ID: job, Goal: "g", Plan: diamond()})
@@ -36,7 +36,7 @@ func (w *workers) run(job string) {
 	}
 }
 
-// leftAlone lists the jobs that are left alone.
+// leftAlone lists the jobs in quarantine.
 func (w *workers) leftAlone() []string {
 	w.Helper()
 	found, err := w.Bus.Streams().Survey(w.Context())
@@ -53,7 +53,7 @@ func TestAJobGetsRulesThatEveryLiveSchedulerKnows(t *testing.T) {
 		w.run("alone")
 		w.schedule(Default(), Deps{Known: newRules})
 		<-time.After(time.Second)
-		for i := range 40 { // The queue of requests gives some to each.
+		for i := range 40 { // The queue of requests gives some to each scheduler.
 			job := fmt.Sprintf("beside-%d", i)
 			w.run(job)
 			if got := w.rulesOf(job); got != oldRules {
@@ -74,25 +74,26 @@ func TestAJobGetsRulesThatEveryLiveSchedulerKnows(t *testing.T) {
 	})
 }
 
-// Ahead of a rollback one scheduler that is told so has all of them give new jobs older rules, and jobs of newer ones go on.
+// Before a rollback, one scheduler with the setting makes all of them give new jobs older rules, while jobs with newer rules
+// continue.
 func TestASchedulerThatIsToldSoHoldsTheRulesOfAllNewJobsDown(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
 		var goOn atomic.Bool
 		w := newWorkers(t, func(work *events.Work) *events.SubJobReported {
 			if work.Job == "before" && work.SubJob == "b" && !goOn.Load() {
-				return nil // It comes again.
+				return nil // It will be delivered again.
 			}
 			return &events.SubJobReported{Outcome: events.Success}
 		})
 		first := w.schedule(Default(), Deps{})
-		<-time.After(5 * time.Second) // It has found itself among those that live.
+		<-time.After(5 * time.Second) // It has found itself among the live schedulers.
 		w.Submit(events.Request{ID: "before", Goal: "g", Plan: plan(sub("a"), sub("b", "a"))})
 		<-time.After(time.Second)
 		s := Default()
 		s.Rules = oldRules
 		w.schedule(s, Deps{})
 		<-time.After(time.Second)
-		w.run("between") // Within the seconds for which is believed what was read.
+		w.run("between") // While the last reading still counts.
 		<-time.After(5 * time.Second)
 		w.run("again")
 		<-time.After(time.Second)
@@ -119,7 +120,7 @@ func TestASchedulerThatIsToldSoHoldsTheRulesOfAllNewJobsDown(t *testing.T) {
 	})
 }
 
-// A saved state is not enough to go on with a job that the rules known here do not decide.
+// A saved state is not enough to continue a job whose decision rules are unknown here.
 func TestAJobOfNewerRulesIsNotGoneOnWithFromItsSavedState(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
 		hold := make(chan struct{})
@@ -145,8 +146,8 @@ func TestAJobOfNewerRulesIsNotGoneOnWithFromItsSavedState(t *testing.T) {
 	})
 }
 
-// A job that an older scheduler has left alone is taken up by one that understands it, at the start of that one or when the older one
-// goes, and no request is needed.
+// A job that an older scheduler has left alone is resumed by one that understands it, when that one starts or when the older one
+// goes, without a request.
 func TestAJobThatWasLeftAloneIsTakenUpByWhoUnderstandsIt(t *testing.T) {
 	for _, standsBy := range []bool{false, true} {
 		t.Run(fmt.Sprintf("standing by %t", standsBy), func(t *testing.T) {
@@ -165,7 +166,7 @@ func TestAJobThatWasLeftAloneIsTakenUpByWhoUnderstandsIt(t *testing.T) {
 				s := Default()
 				rules := s.rules()
 				rules.Version = newRules
-				w.Tell(events.Event{Kind: events.KindJobRequested, Job: job, Data: &events.JobRequested{ // By a newer scheduler that has gone since.
+				w.Tell(events.Event{Kind: events.KindJobRequested, Job: job, Data: &events.JobRequested{ // From a newer scheduler that is gone by now.
 					Request: events.Request{ID: job, Goal: "g", Plan: diamond()}, Rules: rules,
 				}})
 				<-time.After(time.Minute)
@@ -194,7 +195,7 @@ func TestAJobThatWasLeftAloneIsTakenUpByWhoUnderstandsIt(t *testing.T) {
 	}
 }
 
-// What this release does not understand is retried more and more rarely: each attempt leaves an event in the log.
+// What this release does not understand is retried at growing intervals, since each attempt leaves an event in the log.
 func TestAJobThatNobodyUnderstandsIsTriedMoreAndMoreRarely(t *testing.T) {
 	var attempts tries
 	now, count := time.Unix(0, 0), 0

@@ -21,7 +21,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/toolset"
 )
 
-// tell calls a verb about schedules, and gives the schedule or the faults.
+// tell calls a verb about schedules, and returns the schedule or the faults.
 func (w *workers) tell(verb string, request any) (schedule.State, events.Faults) {
 	w.Helper()
 	body, err := json.Marshal(request)
@@ -58,7 +58,7 @@ func (w *workers) tell(verb string, request any) (schedule.State, events.Faults)
 	return s, nil
 }
 
-// must is tell for what has to succeed.
+// must is tell for calls that must succeed.
 func (w *workers) must(verb string, request any) schedule.State {
 	w.Helper()
 	s, faults := w.tell(verb, request)
@@ -70,7 +70,7 @@ func (w *workers) must(verb string, request any) schedule.State {
 
 func id(name string) map[string]string { return map[string]string{"id": name} }
 
-// repeating asks for the one-step job "a" under the id "s".
+// repeating returns the creation of a schedule "s" for the one-step job "a".
 func repeating(s schedule.Spec) any {
 	s.Request = events.Request{Goal: "g", Plan: plan(sub("a"))}
 	return struct {
@@ -81,7 +81,7 @@ func repeating(s schedule.Spec) any {
 
 func minutes(n int) events.Schedule { return events.Schedule{IntervalMinutes: n} }
 
-// quiet waits until nothing of the schedule is under way; time passes by itself in a bubble.
+// quiet waits until nothing of the schedule is in progress; time passes by itself in a bubble.
 func (w *workers) quiet(done func(s *schedule.State) bool) schedule.State {
 	w.Helper()
 	for range 400 {
@@ -121,8 +121,7 @@ func statuses(s *schedule.State) []string {
 	return list
 }
 
-// The time that a run takes makes no moment later.
-//
+// The duration of a run does not delay later due times.
 // proves V-weakness-9-drift
 func TestAScheduleMakesAsManyJobsAsItHasMoments(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/recurring"
 )
 
-// newKeeper makes what keeps the schedules.
+// newKeeper makes the component that executes the schedules.
 func (r *scheduler) newKeeper() *recurring.Keeper {
 	jobs := runs{r.bus, r.admitter, r.gate}
 	k := recurring.New(r.bus.Schedules(), jobs, time.LoadLocation, r.process.Log)
@@ -80,7 +80,7 @@ type runs struct {
 	gate     *intake.Gate
 }
 
-// Admit asks for a job, once.
+// Admit submits a job, once.
 func (j runs) Admit(ctx context.Context, request []byte) error {
 	if reason := j.gate.Closed(ctx); reason != "" {
 		return fmt.Errorf("%w: no job is admitted: %s", bus.ErrUnavailable, reason)

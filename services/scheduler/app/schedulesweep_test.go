@@ -13,8 +13,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/recurring"
 )
 
-// recur plays a schedule of four moments, the first of which hangs until the second replaces it; the scheduler crashes at
-// a boundary, if there is one, and another one takes over. It gives the boundaries that were passed.
+// recur plays a schedule of four due times, the first of which hangs until the second replaces it; the scheduler crashes at a
+// boundary, if there is one, and another one takes over. It returns the boundaries that were passed.
 func recur(t *testing.T, crash boundary) []string {
 	w := newWorkers(t, nil)
 	var hanging string

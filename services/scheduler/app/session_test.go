@@ -16,7 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/session"
 )
 
-// talking is a job of a session one step of which is handed off, and fails.
+// talking is a job of a session; one of its steps is handed off, and fails.
 func talking() scene {
 	handed := sub("a")
 	handed.Handoff, handed.Title = true, "The first task"
@@ -101,7 +101,7 @@ func (w *workers) conversation(session string) (list []string) {
 	return list
 }
 
-// moves lists what the log of a job says of sessions.
+// moves lists the log's events about sessions.
 func (w *workers) moves(job string) (list []string) {
 	w.Helper()
 	for e, err := range w.Bus.Log().EventsOf(w.Context(), job, 0) {

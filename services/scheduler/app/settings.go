@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/recurring"
 )
 
-// Settings are the scheduler's own. Default gives good ones; Declare lets flags, environment and file set them.
+// Settings are the scheduler's own settings. Default returns good ones; Declare lets flags, environment and file set them.
 type Settings struct {
 	// Partitions is how many consumers the jobs are spread over; a divisor of 64, the same in all schedulers of a prefix.
 	Partitions int
@@ -49,7 +49,7 @@ type Settings struct {
 	UntilSeq int
 }
 
-// Default gives the settings without a flag.
+// Default returns the settings without any flags.
 func Default() Settings {
 	rules := intake.DefaultRules()
 	return Settings{
@@ -101,7 +101,7 @@ func (s *Settings) rules() events.Rules {
 type Deps struct {
 	// Bus is a connection to use, which stays open; nil makes Run open its own from the process's settings.
 	Bus *bus.Bus
-	// Room gives the free bytes on the disk of the bus's store, for programs that run the server; nil when unknown.
+	// Room returns the free bytes on the disk of the bus's store, for programs that run the server; nil if unknown.
 	Room func() (uint64, error)
 	// Hook is called at every boundary between two effects with the boundary's name; an error ends the scheduler there, as
 	// a crash would. It has to be safe for concurrent use. For tests.
@@ -123,7 +123,7 @@ func (d *Deps) known() int {
 	return events.RulesVersion
 }
 
-// declares gives the capabilities that the scheduler declares: no newer rules than new jobs may get.
+// declares returns the capabilities that the scheduler declares: no newer rules than new jobs may get.
 func (r *scheduler) declares() release.Levels {
 	levels := release.Of(release.Scheduler)
 	levels[release.Rules] = r.known()

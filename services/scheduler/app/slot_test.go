@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// keyed is a request with so many steps side by side, of which most run at once with those of other jobs.
+// keyed is a request with n parallel steps, most of which execute at the same time as those of other jobs.
 func keyed(id, session, key string, steps, most int) events.Request {
 	return events.Request{ID: id, Goal: "g", Session: session, Plan: wide(steps), Limits: events.Limits{ConcurrencyKey: key, KeyConcurrency: &most}}
 }

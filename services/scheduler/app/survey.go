@@ -13,9 +13,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// surveyEvery is the interval between two checks of the log's ends. All saved states are read if an end has moved as only a
-// removal moves it, if events are missing, or if jobs may have moved to another scheduler. The survey takes at most a
-// two-hundredth of the time.
+// surveyEvery is the time between two checks of the ends of the log. All saved states are read if an end has moved as only a
+// removal moves it, if events are missing, or if jobs may have moved to another scheduler. The survey takes at most a two-hundredth
+// of the time.
 const (
 	surveyEvery = time.Minute
 	surveyPause = 200
@@ -31,15 +31,15 @@ type surveyor struct {
 	seen    bus.StreamFacts
 	lost    bool
 	next    time.Time
-	// live are the schedulers that lived at the last attempt to resume such jobs; passed gets a value when this scheduler takes
-	// over deliveries.
+	// live are the schedulers that were alive at the last attempt to resume such jobs; passed gets a value when this scheduler
+	// takes over deliveries.
 	live   string
 	passed chan struct{}
-	stale  bool // It has got one since.
+	stale  bool // It has got a value since.
 	tries  tries
 }
 
-// survey checks at start and then regularly.
+// survey checks at start and then at intervals.
 func (r *scheduler) survey() host.Member {
 	return host.Member{Name: "survey", Run: func(ctx context.Context, ready func()) error {
 		ready()
@@ -102,8 +102,8 @@ func (s *surveyor) look(ctx context.Context) error {
 	return nil
 }
 
-// takeUp makes the current scheduler of each job load it, by a timer that changes nothing. A scheduler that left the job alone
-// itself ignores it.
+// takeUp makes the scheduler of each job load the job, by a timer that changes nothing. A scheduler that left the job alone itself
+// ignores it.
 func (s *surveyor) takeUp(ctx context.Context, jobs []string) error {
 	acks := make([]bus.Ack, len(jobs))
 	for i, job := range jobs {
@@ -120,7 +120,7 @@ func (s *surveyor) takeUp(ctx context.Context, jobs []string) error {
 	return nil
 }
 
-// tries spaces out the attempts to resume the same jobs while the same schedulers live: each attempt leaves an event in the log.
+// tries spaces out the attempts to resume the same jobs with the same schedulers alive: each attempt leaves an event in the log.
 type tries struct {
 	live string
 	jobs []string

@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
-// noted gives what /readyz notes of the log, "" for nothing.
+// noted returns the note of /readyz about the log, "" for none.
 func noted(t *testing.T, scheduler *servicetest.Service) string {
 	t.Helper()
 	if reasons := scheduler.Health.Reasons(t.Context()); len(reasons) > 0 {
@@ -26,7 +26,7 @@ func noted(t *testing.T, scheduler *servicetest.Service) string {
 	return ""
 }
 
-// A log that was cut while the scheduler runs, or before it did, is noted until the jobs are given up.
+// A log that was truncated while the scheduler runs, or before, is noted until the jobs are given up.
 func TestReadinessNotesALogThatLacksWhatStatesHaveSeen(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
 		w := newWorkers(t, func(*events.Work) *events.SubJobReported { return nil })
@@ -35,7 +35,7 @@ func TestReadinessNotesALogThatLacksWhatStatesHaveSeen(t *testing.T) {
 			w.Submit(events.Request{ID: id, Goal: "g", Plan: diamond()})
 			w.saved(id, func(s *graph.State) bool { return s.Status == events.Running })
 		}
-		<-time.After(2 * surveyEvery) // In virtual time, like all that follows.
+		<-time.After(2 * surveyEvery) // In virtual time, like everything below.
 		if text := noted(t, scheduler); text != "" {
 			t.Errorf("a whole log: %s", text)
 		}

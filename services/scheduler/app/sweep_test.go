@@ -20,14 +20,14 @@ import (
 type scene struct {
 	name    string
 	request events.Request
-	also    []events.Request // Submitted behind it; they have to finish, too.
+	also    []events.Request // Submitted after it; they have to finish as well.
 	script  func(*events.Work) *events.SubJobReported
 	// during is called once when the first event of a kind is in the log, scheduler alive or not.
 	on     events.Kind
 	during func(w *workers)
 	status events.Status
 	runs   []string
-	// check looks at what else there is behind the end.
+	// check checks further conditions after the end.
 	check func(w *workers)
 }
 
@@ -63,7 +63,7 @@ func scenes() []scene {
 			name: "stop", request: events.Request{ID: "s", Goal: "g", Plan: diamond()},
 			script: func(w *events.Work) *events.SubJobReported {
 				if w.SubJob == "c" {
-					return nil // It hangs.
+					return nil // The run hangs.
 				}
 				return &events.SubJobReported{Outcome: events.Success}
 			},
@@ -75,8 +75,8 @@ func scenes() []scene {
 	}
 }
 
-// boundary is one passing of a point: which of its kind it is, from 1; the zero value is none. Its number among all would be
-// another one each time: jobs and schedules pass theirs beside each other, and what comes together is done at once.
+// boundary is one passing of a point: its number among those of its kind, from 1; the zero value is none. Its number among all
+// would differ each time, because jobs and schedules pass theirs concurrently, and what arrives together is handled together.
 type boundary struct {
 	point string
 	visit int
@@ -84,7 +84,7 @@ type boundary struct {
 
 func (b boundary) String() string { return fmt.Sprintf("%s-%d", b.point, b.visit) }
 
-// boundaryOf is the boundary that was passed as points[n].
+// boundaryOf returns the boundary that was passed as points[n].
 func boundaryOf(points []string, n int) boundary {
 	b := boundary{point: points[n]}
 	for _, point := range points[:n+1] {
@@ -95,7 +95,7 @@ func boundaryOf(points []string, n int) boundary {
 	return b
 }
 
-// boundaries are those a scheduler passes; it crashes at one of them, and fails at all that follow.
+// boundaries are those that a scheduler passes; it crashes at one of them, and fails at all later ones.
 type boundaries struct {
 	fatal   boundary
 	crashed chan struct{} // Closed with the crash.
@@ -131,11 +131,11 @@ func (b *boundaries) die() {
 	}
 }
 
-// rest is how long nothing new begins before a scheduler is at rest, in virtual time.
+// rest is how long nothing new begins until a scheduler counts as idle, in virtual time.
 const rest = 2 * time.Minute
 
-// await waits for the crash. It reports whether the boundary was passed: what is done at once with something else passes fewer
-// of them. Then the scheduler crashes at rest, where it would pass one an hour.
+// await waits for the crash. It reports whether the boundary was passed: work that is handled together with other work passes fewer
+// of them. In that case the scheduler crashes while idle, when it passes about one per hour.
 func (b *boundaries) await() bool {
 	select {
 	case <-b.crashed:
@@ -149,8 +149,8 @@ func (b *boundaries) await() bool {
 	return passed
 }
 
-// play runs a scene; the scheduler crashes at a boundary, if there is one, and a new one takes over. It gives the boundaries
-// that were passed.
+// play runs a scene; the scheduler crashes at a boundary, if there is one, and a new one takes over. It returns the boundaries that
+// were passed.
 func (s *scene) play(t *testing.T, crash boundary) []string {
 	w := newWorkers(t, s.script)
 	passed := crashAt(crash)
@@ -204,8 +204,8 @@ func (s *scene) play(t *testing.T, crash boundary) []string {
 	return passed.points
 }
 
-// settled waits until every delivery of the log is acknowledged. It is looked at only when everybody has come to rest, as time
-// is not taken for lost before: a worker may be about to report.
+// settled waits until every delivery of the log is acknowledged. It checks only when everything is idle, since time does not count
+// as lost before: a worker may be about to report.
 func (w *workers) settled() {
 	w.Helper()
 	for range 200 {
@@ -221,7 +221,7 @@ func (w *workers) settled() {
 	w.Error("deliveries stay unacknowledged")
 }
 
-// crashes plays the scene once for each of its boundaries that are wanted; wanted is told them all.
+// crashes plays the scene once for each wanted boundary; wanted is called with all of them.
 func (s *scene) crashes(t *testing.T, wanted func(points []string) []int) {
 	var points []string
 	bustest.Virtual(t, func(t *testing.T) { points = s.play(t, boundary{}) })
@@ -235,8 +235,8 @@ func (s *scene) crashes(t *testing.T, wanted func(points []string) []int) {
 	}
 }
 
-// ofEachKind gives the first and the last boundary of each kind; those between are left to the full sweep. Of a kind that is
-// known already, from another scene, it gives the last alone.
+// ofEachKind returns the first and the last boundary of each kind; the full sweep covers those in between. For a kind that is known
+// already from another scene it returns only the last.
 func ofEachKind(points []string, known map[string]bool) (list []int) {
 	first, last := map[string]int{}, map[string]int{}
 	for i, point := range points {
@@ -265,7 +265,7 @@ func TestACrashAtABoundaryOfEachKindChangesNothing(t *testing.T) {
 	}
 }
 
-// What else is passed meanwhile moves no crash, and a boundary that never comes keeps no sweep waiting.
+// Other boundaries that are passed meanwhile do not move a crash, and a boundary that never comes does not block a sweep.
 func TestASweepCrashesAtTheBoundaryItNamesOrElseAtRest(t *testing.T) {
 	fatal := boundary{"ack", 2}
 	for _, c := range []struct {

@@ -14,7 +14,7 @@ func TestARequestThatWaitsForItsAdmissionCanBeFoundAndStopped(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
 		w := newWorkers(t, nil)
 		w.stop()      // No planner runs.
-		for range 3 { // More than the mark allows: nothing is admitted.
+		for range 3 { // More than the limit allows: nothing is admitted.
 			w.Publish(w.Names.Prefix()+".event.none", []byte(strings.Repeat("x", 400<<10)))
 		}
 		settings := Default()
@@ -33,7 +33,7 @@ func TestARequestThatWaitsForItsAdmissionCanBeFoundAndStopped(t *testing.T) {
 		if _, err := c.Get(t.Context(), "third"); errors.Is(err, client.ErrNotAdmitted) || !errors.Is(err, client.ErrNotFound) {
 			t.Errorf("get a job that nobody has asked for: %v", err)
 		}
-		w.ask("get", `{"id":"third"}`) // The scheduler is there.
+		w.ask("get", `{"id":"third"}`) // The scheduler answers.
 		if err := c.Stop(t.Context(), "second", events.StopRequested{Reason: "not needed"}); err != nil {
 			t.Fatal(err)
 		}

@@ -18,21 +18,21 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
-// workers are a planner that takes the request's plan as it is, and workers that do as a script says.
+// workers are a planner that returns the request's plan unchanged, and workers that follow a script.
 type workers struct {
 	*servicetest.Env
 	// script answers a run; nil means SUCCESS with the SubJob's id.
 	script func(w *events.Work) *events.SubJobReported
 
 	mu   sync.Mutex
-	runs []string        // "<subjob>/<run>" in the order they were done.
-	live map[string]bool // Runs of steps that were taken, by idempotency key: true until they are reported. most is the most there were at once.
+	runs []string        // "<subjob>/<run>" in the order in which they were done.
+	live map[string]bool // Runs of steps that were taken, by idempotency key: true until they are reported. most is the greatest number at once.
 	most int
 	over int // How many of live were reported.
 	stop func()
 }
 
-// bystander is a job that no script is about.
+// bystander is a job that no script concerns.
 const bystander = "after"
 
 func newWorkers(t testing.TB, script func(w *events.Work) *events.SubJobReported) *workers {
@@ -114,7 +114,7 @@ func (w *workers) answer(body []byte) (events.Message, bool) {
 	return m, err == nil
 }
 
-// begun counts a run that was taken, unless it was reported before: what comes twice is done once.
+// begun counts a run that was taken, unless it was reported before: a repeat is not done again.
 func (w *workers) begun(run string) {
 	if _, known := w.live[run]; !known {
 		w.live[run] = true
@@ -164,8 +164,8 @@ func (w *workers) plan(work *events.Work) *events.GraphCreated {
 	return created
 }
 
-// schedule runs a scheduler, over a connection of its own unless it is given one, until the end of the test, which fails when
-// the scheduler does not end well.
+// schedule runs a scheduler, over a separate connection unless it is given one, until the end of the test, which fails if the
+// scheduler does not end well.
 func (w *workers) schedule(s Settings, d Deps) *servicetest.Service {
 	w.Helper()
 	if d.Bus == nil {
@@ -175,7 +175,7 @@ func (w *workers) schedule(s Settings, d Deps) *servicetest.Service {
 	return w.Start("scheduler", host.Settings{Prefix: "jobs"}, run).StopAtEnd()
 }
 
-// saved waits until the kept state of a job satisfies f, and gives it.
+// saved waits until the saved state of a job satisfies f, and returns it.
 func (w *workers) saved(job string, f func(*graph.State) bool) *graph.State {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), 2*time.Minute)

@@ -11,7 +11,7 @@ import (
 const (
 	// ackDelay is how long an acknowledgement waits for others, far below the consumer's ack wait.
 	ackDelay = 10 * time.Millisecond
-	// mostAcks is how many wait.
+	// mostAcks is how many acknowledgements wait.
 	mostAcks = 32
 )
 
@@ -73,7 +73,7 @@ func (a *acks) send(n int) {
 	a.list = a.list[:left]
 }
 
-// stop acknowledges what is held back; what comes later is acknowledged at once.
+// stop acknowledges what is held back; later ones are sent at once.
 func (a *acks) stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
-// pool is a pool with so much work in it, and what has been taken of that.
+// pool is a pool with n messages of work, and those that were taken.
 func pool(t *testing.T, e *servicetest.Env, n int) (*Pool, []queue.Delivery) {
 	t.Helper()
 	p, err := OpenPool(t.Context(), e.Bus, events.DefaultPool, slog.New(slog.DiscardHandler))
@@ -33,7 +33,7 @@ func pool(t *testing.T, e *servicetest.Env, n int) (*Pool, []queue.Delivery) {
 	return p, all
 }
 
-// left is how much work the queue holds once the server has nothing to do.
+// left returns how much work the queue holds once the server has nothing to do.
 func left(t *testing.T, e *servicetest.Env) int {
 	t.Helper()
 	synctest.Wait()

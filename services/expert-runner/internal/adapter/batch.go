@@ -13,30 +13,30 @@ import (
 )
 
 const (
-	// batchesAhead is how many batches are fetched: one is being executed while the next one is here.
+	// batchesAhead is how many batches are fetched: one is executed while the next one is waiting.
 	batchesAhead = 2
 	// batchPatience is how long a member of a batch waits for capacity on this runner before it is published again by itself.
 	batchPatience = time.Second
-	// passBound is the time limit for giving back what is still in the queue.
+	// passBound limits the time for returning what is still in the queue.
 	passBound = 2 * time.Second
-	// quiet is how long nothing may arrive until a runner that stops takes its queue for empty: what the broker counts as delivered may
-	// still be on its way.
+	// quiet is how long nothing may arrive until a runner that stops considers its queue empty: what the broker counts as delivered
+	// may still be on its way.
 	quiet = 50 * time.Millisecond
 	// recently is how long after the last batch another one may be in flight.
 	recently = time.Minute
 )
 
-// Batches is the source of the work of one pool that lies in batches. It hands out their members as if each had come by itself, and
-// acknowledges a batch when all of its members are settled. A member that is given back, or finds no place within a second, is
-// published as a message of its own: the queue of the pool is where it waits. A batch of a runner that dies is delivered again as a
-// whole; journals and saved states say which of its members are done.
+// Batches is the source of the batched work of one pool. It delivers their members as if each had come by itself, and acknowledges
+// a batch when all of its members are settled. A member that is given back, or finds no place within a second, is published as a
+// separate message, since work waits in the queue of the pool. A batch of a runner that dies is redelivered as a whole; journals
+// and saved states tell which of its members are done.
 type Batches struct {
 	*Pool
 	bus     *bus.Bus
 	pool    string
 	returns returns
 	log     *slog.Logger
-	// lingers says that schedulers continue when this runner stops; newest is when the last batch arrived.
+	// lingers says that schedulers continue when this runner stops; newest is when the latest batch arrived.
 	lingers bool
 	newest  time.Time
 
@@ -163,7 +163,7 @@ func (b *Batches) Stop() {
 	b.Pool.Stop()
 }
 
-// arrives gives back what comes within a quiet moment, and reports whether something did.
+// arrives gives back what comes within a short time, and reports whether anything did.
 func (b *Batches) arrives(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, quiet)
 	defer cancel()
@@ -259,7 +259,7 @@ func (r *returns) send(m *batch.Member, of *held) {
 	})
 }
 
-// wait waits for what is under way, or for the end of ctx.
+// wait waits for the outstanding messages, or for the end of ctx.
 func (r *returns) wait(ctx context.Context) {
 	done := make(chan struct{})
 	go func() { r.under.Wait(); close(done) }() // Ends with the answers.

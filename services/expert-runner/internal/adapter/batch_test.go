@@ -45,7 +45,7 @@ func send(e *servicetest.Env, from, to int) {
 	e.Publish(batch.Subject(e.Names, events.DefaultPool, "x", "j", to-from), body)
 }
 
-// queued are the subjects of the messages in the queue of work.
+// queued returns the subjects of the messages in the queue of work.
 func queued(t *testing.T, e *servicetest.Env) []string {
 	t.Helper()
 	synctest.Wait()
@@ -101,7 +101,7 @@ func TestMembersOfABatchAreHandedOutAsWorkOfTheirOwn(t *testing.T) {
 	})
 }
 
-// A runner whose places are taken does not keep what others have a place for.
+// A runner that is full does not keep work for which others have room.
 func TestAMemberWithoutAPlaceGoesBackByItself(t *testing.T) {
 	batches(t, true, func(t *testing.T, e *servicetest.Env, s *Batches) {
 		send(e, 0, 3)
@@ -141,7 +141,7 @@ func TestAMemberThatIsGivenBackOrUpGoesBackByItself(t *testing.T) {
 	}
 }
 
-// Work in hand is not delivered to another runner as long as this one says that it is at it, and is when it says nothing.
+// Work in hand is not redelivered to another runner as long as this one sends heartbeats, and is if it does not.
 func TestABatchComesAgainWhenItsRunnerIsSilent(t *testing.T) {
 	batches(t, true, func(t *testing.T, e *servicetest.Env, s *Batches) {
 		send(e, 0, 2)
@@ -182,8 +182,8 @@ func TestWhatIsNoBatchIsSetAside(t *testing.T) {
 	})
 }
 
-// The next reader of the pool may be of a release that takes no batches. Schedulers hear that this one does not any more a moment
-// later than it stops.
+// The next reader of the pool may be of a release without batches. Schedulers learn that this runner takes no more batches shortly
+// after it stops.
 func TestARunnerThatStopsLeavesNoBatchBehind(t *testing.T) {
 	for _, lingers := range []bool{true, false} {
 		batches(t, lingers, func(t *testing.T, e *servicetest.Env, s *Batches) {

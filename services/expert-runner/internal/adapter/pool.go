@@ -15,7 +15,7 @@ type Pool struct {
 	acks  *acks
 }
 
-// OpenPool makes sure that the pool's consumer exists and begins to read it. It fetches only as much as the workers can execute.
+// OpenPool creates the pool's consumer if necessary and begins to read it. It fetches only as much as the workers can execute.
 func OpenPool(ctx context.Context, b *bus.Bus, pool string, log *slog.Logger) (*Pool, error) {
 	spec := b.Queues().PoolConsumer(pool)
 	spec.OnDemand = true
@@ -41,7 +41,7 @@ func (p *Pool) Next(ctx context.Context, most int) ([]queue.Delivery, error) {
 	return out, nil
 }
 
-// Stop implements loop.Source: unread work is given back, so that another runner gets it at once.
+// Stop implements loop.Source: unread work returns to the queue, so that another runner gets it at once.
 func (p *Pool) Stop() {
 	p.acks.stop()
 	p.queue.Drain(context.Background())

@@ -22,7 +22,7 @@ func (m *Machine) answered(f *Fact) {
 	}
 	m.force, m.unread = "", 0
 	if m.advises() {
-		f.Calls = nil // It has none to call.
+		f.Calls = nil // It has no calls.
 	}
 	m.history = append(m.history, Message{Role: Assistant, Text: f.Text, Calls: f.Calls, Carry: f.Carry, voice: m.voice})
 	if m.want == summary {
@@ -66,7 +66,7 @@ func (m *Machine) unreadable(f *Fact) {
 	default:
 		said := m.text
 		if said == "" {
-			said = "[unreadable]" // Providers want the turns to alternate.
+			said = "[unreadable]" // Providers require alternating turns.
 		}
 		m.history = append(m.history, Message{Role: Assistant, Text: said, voice: m.voice})
 		m.say("Your last answer could not be read: " + Clip(f.Unreadable, maxLast) +
@@ -144,7 +144,7 @@ func (m *Machine) closes(calls []Call) bool {
 
 func (m *Machine) see(i int, result string) { m.seen[i] = &result }
 
-// observed keeps what a tool has answered.
+// observed records the answer of a tool.
 func (m *Machine) observed(f *Fact) {
 	if f.Call < 0 || f.Call >= len(m.seen) || m.seen[f.Call] != nil {
 		return
@@ -171,7 +171,7 @@ func (m *Machine) advance() {
 	m.pass()
 }
 
-// strategy is what a model that repeats itself is told.
+// strategy is the message to a model that repeats itself.
 const strategy = "You have given the same answer several times. Consider another strategy, and do not repeat what has not " +
 	"worked. If nothing else can be done, answer with what you have, or say that it cannot be done."
 
@@ -182,7 +182,7 @@ func (m *Machine) refuse(calls []Call, why string) {
 	}
 }
 
-// missing is the first required tool that was not called.
+// missing returns the first required tool that was not called.
 func (m *Machine) missing() string {
 	for _, name := range m.rules.Required {
 		if !m.used[name] {

@@ -23,7 +23,7 @@ const (
 	MaxHeads = 16
 )
 
-// beginnings are the beginnings of text artifacts, by digest, as data.
+// beginnings returns the beginnings of text artifacts, by digest, as data.
 func beginnings(subjob string, refs []events.Ref, heads map[string]string) string {
 	var b strings.Builder
 	for _, ref := range refs {

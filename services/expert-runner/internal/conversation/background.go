@@ -9,11 +9,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/brief"
 )
 
-// MaxPlanSteps is how many steps of a plan a model is shown: those around its own.
+// MaxPlanSteps limits the steps of a plan that a model is shown: those around its own.
 const MaxPlanSteps = 50
 
-// background is what the model gets to know about the job, as data: the original request, the plan with the place of the step, and for
-// whom and until when the work is done. What the step says itself is not repeated.
+// background tells the model about the job, as data: the original request, the plan with the place of the step, and for whom and
+// until when the work is done. It does not repeat what the step says.
 func background(w *events.Work, job *brief.Brief) string {
 	if job == nil {
 		return ""
@@ -30,11 +30,11 @@ func background(w *events.Work, job *brief.Brief) string {
 	return b.String()
 }
 
-// partOf introduces what follows about the job to a model whose request is one step of it.
+// partOf introduces the text about the job, for a model whose request is one step of it.
 const partOf = "The request above is one step of a larger job. What follows about the job is background: do this step, and leave the other " +
 	"steps to those who do them."
 
-// original is the request of the job, without what the step repeats.
+// original is the request of the job without what the step repeats.
 func original(w *events.Work, r *brief.Request) string {
 	text := strings.TrimSpace(r.Goal)
 	if r.Context != "" && !strings.Contains(w.Context, r.Context) {
@@ -46,7 +46,7 @@ func original(w *events.Work, r *brief.Request) string {
 	return strings.TrimSpace(text)
 }
 
-// facts are who, when and how much, one a line.
+// facts says who the work is for, when and with what budget, one fact per line.
 func facts(job *brief.Brief) string {
 	var b strings.Builder
 	line := func(name, value string) {

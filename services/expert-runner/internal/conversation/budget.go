@@ -46,7 +46,7 @@ type Unfinished struct {
 	Summary string `json:"summary"`
 }
 
-// summarised ends with the summary, marked as one. If the model says nothing, there is none.
+// summarised ends with the summary, marked as one. If the model returns nothing, there is none.
 func (m *Machine) summarised() {
 	text := strings.TrimSpace(m.text)
 	if text == "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// CommandKind says what is to be done.
+// CommandKind is the kind of a command.
 type CommandKind string
 
 // The commands.
@@ -23,7 +23,7 @@ const (
 	ChoiceNone = "none" // It must not.
 )
 
-// Command is what must be done next.
+// Command is the next action.
 type Command struct {
 	Kind CommandKind
 	// Number counts the model calls from 1, or from those of previous conversations: with the index of a tool call it names an
@@ -60,7 +60,7 @@ type Ending struct {
 	Output  json.RawMessage
 	// Incomplete means that the output is a summary because the budget was used up.
 	Incomplete bool
-	// Fault and Lesson say what went wrong.
+	// Fault and Lesson describe what went wrong.
 	Fault  *events.Fault
 	Lesson string
 	// RetryAfter is when another attempt may succeed; 0 when unknown.

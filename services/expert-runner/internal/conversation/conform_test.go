@@ -8,8 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
-// A summary that cannot be had is no summary: the failure of its question is that of the run.
-//
+// Without a summary there is no substitute: if the question for it fails, the run fails with the same error.
 // proves F-T7
 func TestAFailureOfTheSummaryIsTheFailure(t *testing.T) {
 	c := begin(t, conversation.Rules{Tools: true, Turns: 1, Summary: true})

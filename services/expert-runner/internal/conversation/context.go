@@ -32,7 +32,7 @@ func (m *Machine) fit(limit int) []Compression {
 	return made
 }
 
-// compress keeps the beginning of an answer and says how long it was.
+// compress keeps the beginning of an answer and notes its original length.
 func (m *Message) compress() Compression {
 	c := Compression{Call: m.CallID, From: len(m.Text)}
 	end := shortest

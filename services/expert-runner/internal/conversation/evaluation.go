@@ -8,11 +8,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Evaluation is what an evaluator says of a result (ancestors C30).
+// Evaluation is an evaluator's judgement of a result.
 type Evaluation struct {
 	// Outcome is one of the four.
 	Outcome events.Outcome `json:"status"`
-	// Evaluation says why, Lesson what the next attempt should do better.
+	// Evaluation gives the reasons, Lesson is what the next attempt should do better.
 	Evaluation string `json:"evaluation"`
 	Lesson     string `json:"lesson"`
 }
@@ -22,7 +22,7 @@ func priority() []events.Outcome {
 	return []events.Outcome{events.ExecutionError, events.InputDataError, events.TooComplicated, events.Success}
 }
 
-// ReadEvaluation reads an evaluator's JSON. ok is false when it names none of the four, and should be asked for again. A
+// ReadEvaluation reads an evaluator's JSON. ok is false if it names none of the four, and the evaluator should be asked again. A
 // result without inputs cannot be the fault of its inputs: that counts as the expert's own error.
 func ReadEvaluation(raw json.RawMessage, inputs bool) (e Evaluation, ok bool) {
 	var said struct {
@@ -45,7 +45,7 @@ func ReadEvaluation(raw json.RawMessage, inputs bool) (e Evaluation, ok bool) {
 	return e, true
 }
 
-// named are the outcomes that a status names: a text, several of them, or a list.
+// named returns the outcomes that a status names: a text, several of them, or a list.
 func named(status json.RawMessage) (list []events.Outcome) {
 	var texts []json.RawMessage
 	if json.Unmarshal(status, &texts) != nil {
@@ -73,7 +73,7 @@ func outcome(text string) events.Outcome {
 	return events.Outcome(text)
 }
 
-// remark is a text that an evaluator gives, whatever JSON it is.
+// remark returns the text of an evaluator's remark, whatever JSON it is.
 func remark(raw json.RawMessage) string {
 	if len(raw) == 0 || string(raw) == "null" {
 		return ""
@@ -81,7 +81,7 @@ func remark(raw json.RawMessage) string {
 	return strings.TrimSpace(Words(raw))
 }
 
-// EvaluationSchema is the JSON Schema of an evaluation. Without inputs they cannot be at fault.
+// EvaluationSchema is the JSON Schema of an evaluation. Without inputs, these cannot be at fault.
 func EvaluationSchema(inputs bool) json.RawMessage {
 	statuses := `"SUCCESS","EXECUTION_ERROR","JOB_TOO_COMPLICATED_ERROR"`
 	if inputs {
@@ -93,15 +93,15 @@ func EvaluationSchema(inputs bool) json.RawMessage {
 		`"lesson":{"type":"string","description":"what is to be done better next time; empty when nothing is"}}}`)
 }
 
-// evaluator is what an evaluator is told.
+// evaluator is the system prompt of an evaluator.
 const evaluator = "You judge the result of a request that someone else has worked on. Do not work on it yourself. Say in JSON:\n" +
 	"- status: SUCCESS when the result does what the request asks for, by its criteria where it has some; EXECUTION_ERROR when it does not, is " +
 	"wrong, made up or incomplete; JOB_TOO_COMPLICATED_ERROR when the request has to be split before anybody can do it."
 
-// faultyInputs is the status that there is where others have handed something over.
+// faultyInputs is the additional status for work with results of predecessors.
 const faultyInputs = " INPUT_DATA_ERROR when what others have handed over is wrong or unusable, so that they have to do it again."
 
-// Evaluating is what an evaluator is told about a result.
+// Evaluating returns the conversation that asks an evaluator about a result.
 func Evaluating(b *Brief, result json.RawMessage) []Message {
 	task := evaluator
 	if len(b.Work.Results) > 0 {
@@ -115,7 +115,7 @@ func Evaluating(b *Brief, result json.RawMessage) []Message {
 	}
 }
 
-// Judged is how a conversation ends that was evaluated: a SUCCESS keeps its result as it is.
+// Judged returns the ending of a conversation that was evaluated: a SUCCESS keeps its result unchanged.
 func (e *Evaluation) Judged(result Ending) Ending {
 	if e.Outcome == events.Success {
 		return result

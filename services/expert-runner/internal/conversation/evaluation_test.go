@@ -81,7 +81,7 @@ func TestWithoutInputsAnEvaluatorIsNotOfferedToBlameThem(t *testing.T) {
 	}
 }
 
-// A conversation that begins when the budget is used up asks for nothing but the summary.
+// A conversation that begins with its budget used up asks for nothing but the summary.
 func TestAConversationGoesOnFromWhatTheRunHasHad(t *testing.T) {
 	one := begin(t, conversation.Rules{Tokens: 25, Tools: true})
 	one.call(search("a", ""))

@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// FactKind says what happened.
+// FactKind is the kind of a fact.
 type FactKind string
 
 // The facts.
@@ -20,21 +20,22 @@ const (
 // Fact is something that happened outside.
 type Fact struct {
 	Kind FactKind
-	// Text and Calls are what the model answered; Carry goes back to it unread.
+	// Text and Calls are the model's answer; Carry is sent back to it unread.
 	Text  string
 	Calls []Call
 	Carry json.RawMessage
-	// Unreadable says why an answer could not be read, by the provider or by us: Text is what there is of it, and another one is asked for.
+	// Unreadable says why an answer could not be read, by the provider or by us: Text is what there is of it, and the model is
+	// asked again.
 	Unreadable string
-	// Tokens is what the call took, Elapsed how long the conversation had lasted when it was answered.
+	// Tokens is what the call used, Elapsed how long the conversation had lasted when it was answered.
 	Tokens  int64
 	Elapsed time.Duration
-	// Spent is what this run had spent when the call was answered; what runs before it have spent is not its own.
+	// Spent is what this run had spent when the call was answered, without earlier runs.
 	Spent events.Spent
 	// Call is the index of the call that a tool has answered, Result its answer.
 	Call   int
 	Result string
-	// Outcome and Fault say how the conversation ends with a failed call; RetryAfter when another attempt may succeed.
+	// Outcome and Fault say how the conversation ends after a failed call; RetryAfter when another attempt may succeed.
 	Outcome    events.Outcome
 	Fault      events.Fault
 	RetryAfter time.Duration

@@ -10,10 +10,10 @@ import (
 // Terminate is the name of the tool that ends the conversation.
 const Terminate = "terminate"
 
-// statusSuccess is the status of Terminate that gives a result.
+// statusSuccess is the status of Terminate that comes with a result.
 const statusSuccess = "success"
 
-// surrender is what a status of Terminate means that gives none; known is false for one that there is not.
+// surrender returns the outcome for a status of Terminate without a result; known is false for an unknown status.
 func surrender(status string) (outcome events.Outcome, code events.Code, message string, known bool) {
 	switch status {
 	case "failure":
@@ -34,7 +34,7 @@ const TerminateSchema = `{"type":"object","properties":{` +
 	`"output":{"description":"the result; what you said beside the call when left out"},` +
 	`"reason":{"type":"string","description":"why it cannot be done, and what would help"}},"required":["status"]}`
 
-// finalCall is how the model ends the conversation.
+// finalCall has the arguments of Terminate.
 type finalCall struct {
 	Status string          `json:"status"`
 	Output json.RawMessage `json:"output"`
@@ -53,7 +53,7 @@ func readFinal(args string) (finalCall, string) {
 	return f, ""
 }
 
-// terminate ends as the model says.
+// terminate ends the conversation as the model wants.
 func (m *Machine) terminate() {
 	f := *m.final
 	m.final = nil
@@ -68,7 +68,7 @@ func (m *Machine) terminate() {
 	m.judge(f.result(m.text))
 }
 
-// result is the text to read the result from.
+// result returns the text to read the result from.
 func (f *finalCall) result(said string) string {
 	var text string
 	switch {

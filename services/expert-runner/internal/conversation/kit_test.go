@@ -42,21 +42,21 @@ func (c *talk) next(kind conversation.CommandKind) conversation.Command {
 	return got
 }
 
-// say lets the model answer in words.
+// say makes the model answer with text.
 func (c *talk) say(text string) {
 	c.t.Helper()
 	c.next(conversation.Ask)
 	c.Take(conversation.Fact{Kind: conversation.Answered, Text: text, Tokens: 10})
 }
 
-// call lets the model call tools.
+// call makes the model call tools.
 func (c *talk) call(calls ...conversation.Call) {
 	c.t.Helper()
 	c.next(conversation.Ask)
 	c.Take(conversation.Fact{Kind: conversation.Answered, Calls: calls, Tokens: 10})
 }
 
-// see lets every tool answer.
+// see makes every tool answer.
 func (c *talk) see(text string) {
 	c.t.Helper()
 	for _, i := range c.next(conversation.Use).Pending {
@@ -64,7 +64,7 @@ func (c *talk) see(text string) {
 	}
 }
 
-// last is what the model is told last.
+// last returns the last message to the model.
 func (c *talk) last() string {
 	c.t.Helper()
 	messages := c.next(conversation.Ask).Messages
@@ -79,7 +79,7 @@ func terminate(args string) conversation.Call {
 	return conversation.Call{ID: "t", Name: conversation.Terminate, Args: args}
 }
 
-// oneForm is the form of one text alone.
+// oneForm reads a form with only one text.
 func oneForm(text string) (json.RawMessage, []string) {
 	if text == "right" {
 		return json.RawMessage(`{}`), nil

@@ -16,13 +16,13 @@ const (
 	ended
 )
 
-// want is what the next question is for.
+// want is the purpose of the next question.
 type want int
 
 const (
-	work    want = iota // Go on.
-	repair              // The answer again, in the right form.
-	summary             // What is known, since the budget is used up.
+	work    want = iota // Continue the work.
+	repair              // Repeat the answer in the right form.
+	summary             // Summarise the findings, since the budget is used up.
 )
 
 // Machine is one conversation.
@@ -30,20 +30,20 @@ type Machine struct {
 	rules Rules
 	stage stage
 	want  want
-	voice int // Who speaks now.
-	// force is the tool that the next answer has to call.
+	voice int // The present role.
+	// force is the tool that the next answer must call.
 	force   string
 	history []Message
-	// number counts questions, turns answers; had is what the run has had with the last answer.
+	// number counts questions, turns counts answers; had is what the run has used up to the last answer.
 	number, turns int
 	had           Before
-	// calls are those of the last answer, seen their results by index; a nil one is awaited.
+	// calls are the calls of the last answer, seen their results by index; nil is still awaited.
 	calls []Call
 	seen  []*string
-	// final is the call of terminate in the last answer, if there is one, and text what was said beside.
+	// final is the call of terminate in the last answer, if there is one, and text is what came with it.
 	final *finalCall
 	text  string
-	// prints are what answers were alike by; nudge says that the model is to be told of a repetition, warned that it was.
+	// prints identify equal answers; nudge means that the model has to be warned about a repetition, warned that it was.
 	prints   map[string]int
 	nudge    bool
 	warned   bool
@@ -73,7 +73,7 @@ func New(rules Rules, opening []Message) *Machine {
 	return m
 }
 
-// Next is what is to be done now; it stays the same until a fact is taken.
+// Next returns the next command; it stays the same until a fact is taken.
 func (m *Machine) Next() Command {
 	c := Command{Number: m.number}
 	switch m.stage {
@@ -112,17 +112,17 @@ func (m *Machine) Take(f Fact) {
 	}
 }
 
-// Turns is how often the model has answered.
+// Turns returns the number of the model's answers.
 func (m *Machine) Turns() int { return m.turns }
 
-// So is what the run has had up to now, for the conversation that comes next.
+// So returns what the run has used so far, for the next conversation.
 func (m *Machine) So() Before {
 	had := m.had
 	had.Questions = m.number
 	return had
 }
 
-// advises reports whether who speaks now calls no tools and gives no result.
+// advises reports whether the present role calls no tools and gives no result.
 func (m *Machine) advises() bool { return m.voice != m.rules.Mode.actor() }
 
 // ask goes to the next question.
@@ -132,20 +132,20 @@ func (m *Machine) ask() {
 	m.compressed = m.fit(m.rules.Context)
 }
 
-// say adds a message of ours.
+// say adds one of our messages.
 func (m *Machine) say(text string) { m.history = append(m.history, Message{Role: User, Text: text}) }
 
 func (m *Machine) end(e Ending) {
 	m.stage, m.ending = ended, e
 }
 
-// fail ends with an EXECUTION_ERROR; the lesson is its text and what was said last.
+// fail ends with an EXECUTION_ERROR; the lesson is its text and the last message.
 func (m *Machine) fail(code events.Code, message, cause, hint string) {
 	fault := &events.Fault{Code: code, Message: message, Cause: cause, Hint: hint}
 	m.end(Ending{Outcome: events.ExecutionError, Fault: fault, Lesson: m.lesson(fault.Error())})
 }
 
-// maxLast is how much of the last words goes into a lesson, in bytes.
+// maxLast is how much of the last message goes into a lesson, in bytes.
 const maxLast = 4 << 10
 
 func (m *Machine) lesson(why string) string {
@@ -174,7 +174,7 @@ func (m *Machine) failed(f *Fact) {
 	m.end(Ending{Outcome: outcome, Fault: &fault, Lesson: m.lesson(fault.Error()), RetryAfter: f.RetryAfter})
 }
 
-// Clip keeps the beginning of a text, whole characters only, and says how much there was.
+// Clip keeps the beginning of a text, whole characters only, and notes the original length.
 func Clip(text string, most int) string {
 	if len(text) <= most {
 		return text

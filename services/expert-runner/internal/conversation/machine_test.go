@@ -147,7 +147,7 @@ func TestASummaryWithoutToolsIsMarkedAsOne(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
-	c.call(search("again", "")) // It still calls, and says nothing.
+	c.call(search("again", "")) // It still calls, and returns no text.
 	if e := c.next(conversation.End).Ending; e.Outcome != events.ExecutionError || e.Fault.Code != events.CodeBudget {
 		t.Errorf("%+v", e)
 	}
@@ -278,7 +278,7 @@ func TestAConversationThatDoesNotFitIsCompressedAndAskedOnceMore(t *testing.T) {
 func TestAModelIsToldWhyItsAnswerCouldNotBeRead(t *testing.T) {
 	garbled := conversation.Fact{Kind: conversation.Answered, Text: "half", Unreadable: "no JSON: <look>", Tokens: 10}
 	c := begin(t, conversation.Rules{Tools: true, Required: []string{"search"}})
-	c.say("nothing") // It has to search first, also after an answer that cannot be read.
+	c.say("nothing") // It has to search first, even after an unreadable answer.
 	for range 2 {
 		c.Take(garbled)
 		if ask := c.next(conversation.Ask); !strings.Contains(c.last(), "no JSON: <look>") || ask.Choice != "search" || ask.Messages[len(ask.Messages)-2].Text != "half" {

@@ -2,7 +2,7 @@ package conversation
 
 import "encoding/json"
 
-// Role says who speaks in a message.
+// Role is the sender of a message.
 type Role string
 
 // The roles.
@@ -22,19 +22,19 @@ type Call struct {
 	Args string `json:"args"`
 }
 
-// Message is one part of the conversation. A journal keeps the first ones.
+// Message is one part of the conversation. A journal stores the first ones.
 type Message struct {
-	// Role says who speaks, Text what is said.
+	// Role is the sender, Text the content.
 	Role Role   `json:"role"`
 	Text string `json:"text,omitempty"`
-	// Calls are the tools an assistant asked for; CallID names the call that a message of Tool answers.
+	// Calls are the tools that an assistant requested; CallID names the call that a message of Tool answers.
 	Calls  []Call `json:"calls,omitempty"`
 	CallID string `json:"call_id,omitempty"`
-	// Carry is what the provider wants back unread with an assistant's turn.
+	// Carry is what the provider wants back, unread, with an assistant's turn.
 	Carry json.RawMessage `json:"carry,omitempty"`
-	// voice is who of a mode has said it, or called the tool.
+	// voice is the role of a mode that has sent it, or called the tool.
 	voice int
-	// full is how long the text of a tool was before it was compressed, 0 while it is whole.
+	// full is the length of a tool's text before it was compressed, 0 if it was not.
 	full int
 }
 

@@ -2,11 +2,11 @@ package conversation
 
 import "slices"
 
-// Voice is one of those who speak in turns in a conversation. A journal keeps it.
+// Voice is one of the roles that take turns in a conversation. A journal stores it.
 type Voice struct {
-	// Name is what the others are told who speaks.
+	// Name is the name of the role for the others.
 	Name string `json:"name"`
-	// Prompt are instructions for this voice alone, behind those for all.
+	// Prompt are instructions for this role only, after those for all.
 	Prompt string `json:"prompt,omitempty"`
 }
 
@@ -25,13 +25,14 @@ func Dual() Mode {
 	}
 }
 
-// number is how many voices there are.
+// number returns the number of roles.
 func (mode Mode) number() int { return max(1, len(mode)) }
 
-// actor is the voice that acts.
+// actor returns the role that acts.
 func (mode Mode) actor() int { return mode.number() - 1 }
 
-// seen is a conversation as one voice has it: its own words are its own; what another has said and done, tools and all, is told.
+// seen returns a conversation as one role sees it: its own messages as its own; what others have said and done, including tools, as
+// a report.
 func (mode Mode) seen(history []Message, self int) []Message {
 	list := slices.Clone(history)
 	if len(mode) == 0 {
@@ -48,7 +49,7 @@ func (mode Mode) seen(history []Message, self int) []Message {
 	return list
 }
 
-// told is what one voice has said, or what a tool has answered it, as the others are told.
+// told returns what a role has said, or what a tool has answered it, in the form for the others.
 func (mode Mode) told(m *Message) Message {
 	if m.Role == Tool {
 		return Message{Role: User, Text: Data("tool", m.CallID, m.Text, MaxShown)}

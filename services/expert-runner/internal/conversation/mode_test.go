@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
-// order lets the voices speak, and gives who was asked.
+// order lets the voices speak and returns who was asked.
 func order(c *talk, said ...string) (asked []string) {
 	c.t.Helper()
 	for _, text := range said {
@@ -58,7 +58,7 @@ func TestEachVoiceSeesTheOtherAsAUserAndOnlyTheActorHasTools(t *testing.T) {
 	if !think.Advises || think.Choice != conversation.ChoiceNone || !strings.HasPrefix(think.Messages[0].Text, "Be good.\n\n") || !strings.Contains(think.Messages[0].Text, "you are the thinker") {
 		t.Errorf("%+v", think)
 	}
-	c.Take(conversation.Fact{Kind: conversation.Answered, Text: "Search.", Calls: []conversation.Call{search("x", "{}")}}) // A call that it may not make is none.
+	c.Take(conversation.Fact{Kind: conversation.Answered, Text: "Search.", Calls: []conversation.Call{search("x", "{}")}}) // A call that the agent may not make does not count.
 	act := c.next(conversation.Ask)
 	if act.Advises || act.Choice != conversation.ChoiceFree || !strings.Contains(act.Messages[0].Text, "you are the actor") || c.last() != "The thinker says:\nSearch." {
 		t.Errorf("%+v", act)

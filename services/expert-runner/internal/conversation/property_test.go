@@ -36,9 +36,8 @@ func (r chance) answer(c conversation.Command) conversation.Fact {
 	return f
 }
 
-// Whatever model and tools do: a conversation ends within its budget, a replay of its facts gives the same commands, every
-// call of a history has one answer, and what is only a summary says so.
-//
+// Whatever model and tools do: a conversation ends within its budget, a replay of its facts gives the same commands, every call in
+// a history has one answer, and a summary is marked as such.
 // proves O-weakness-2
 // proves O-weakness-issue-301
 // proves O-weakness-issue-458-run

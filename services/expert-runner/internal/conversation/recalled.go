@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Limits of what is recalled, in bytes of all passages, and of all facts.
+// Limits of what is recalled, in bytes of all passages and of all facts.
 const (
 	MaxPassages = 8 << 10
 	MaxFacts    = 4 << 10
 )
 
 // Recalled is what was found for the work before it begins: passages of documents, and what the expert remembers of the user. The
-// zero value is nothing.
+// zero value is empty.
 type Recalled struct {
 	// Passages are the best passages, best first.
 	Passages []Passage
-	// Search says that there is a tool to search for more.
+	// Search is true if there is a tool to search for more.
 	Search bool
 	// Facts are what the expert remembers of the user, newest first.
 	Facts []string
@@ -24,14 +24,14 @@ type Recalled struct {
 
 // Passage is a part of a document.
 type Passage struct {
-	// ID is what the passage is cited by, Source the base, the document and the headings.
+	// ID cites the passage; Source names the base, the document and the headings.
 	ID, Source string
 	// Text is the passage.
 	Text string
 }
 
-// NewRecalled returns what fits: passages numbered k1, k2, … in their order, and facts. The first passage is shortened if it does not
-// fit; of the others, those that do not fit are left out.
+// NewRecalled returns what fits: passages numbered k1, k2, … in their order, and facts. The first passage is shortened if it does
+// not fit; others that do not fit are left out.
 func NewRecalled(passages []Passage, facts []string, search bool) Recalled {
 	r := Recalled{Search: search}
 	left := MaxPassages
@@ -53,7 +53,7 @@ func NewRecalled(passages []Passage, facts []string, search bool) Recalled {
 	return r
 }
 
-// rules say how to use what was recalled.
+// rules says how to use what was recalled.
 func (r *Recalled) rules() string {
 	var list []string
 	if len(r.Passages) > 0 {
@@ -70,7 +70,7 @@ func (r *Recalled) rules() string {
 	return strings.Join(list, "\n")
 }
 
-// data is what was recalled, as data.
+// data formats what was recalled, as data.
 func (r *Recalled) data() string {
 	var b strings.Builder
 	for i := range r.Passages {

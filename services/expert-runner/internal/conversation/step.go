@@ -12,24 +12,24 @@ import (
 // MaxSteps is how many steps a workflow may have.
 const MaxSteps = 64
 
-// Step is one part of an expert's workflow: a conversation of its own.
+// Step is one part of an expert's workflow: a separate conversation.
 type Step struct {
 	// ID names the step.
 	ID string
-	// Instruction says what is done in it.
+	// Instruction says what to do in it.
 	Instruction string
-	// After are the steps whose results it gets; nil is the one before it in the list, an empty list none.
+	// After are the steps whose results it gets; nil means the previous one in the list, an empty list none.
 	After []string
 }
 
-// Given is what a step has given.
+// Given is the result of a step.
 type Given struct {
 	ID     string
 	Output json.RawMessage
 }
 
-// Order is the order in which the steps of a workflow are taken, as indexes: each behind those it comes after, otherwise as they
-// are listed. The last one gives the result. Faults have fields below "workflow".
+// Order returns the order in which the steps of a workflow are executed, as indexes: each after the steps that it depends on,
+// otherwise as listed. The last one gives the result. Faults have fields below "workflow".
 func Order(steps []Step) (order []int, faults events.Faults) {
 	if faults = stepFaults(steps); len(faults) > 0 {
 		return nil, faults
@@ -52,7 +52,7 @@ func ready(steps []Step, done []int, id string) bool {
 	})
 }
 
-// Preceding are the ids of the steps that one comes after.
+// Preceding returns the ids of the steps on which one depends.
 func Preceding(steps []Step, i int) []string {
 	if steps[i].After == nil && i > 0 {
 		return []string{steps[i-1].ID}
@@ -64,7 +64,7 @@ func stepAt(steps []Step, id string) int {
 	return slices.IndexFunc(steps, func(s Step) bool { return s.ID == id })
 }
 
-// stepFaults are the faults of steps one by one.
+// stepFaults returns the faults of single steps.
 func stepFaults(steps []Step) (faults events.Faults) {
 	if len(steps) > MaxSteps {
 		faults = append(faults, events.Fault{Code: events.CodeInvalid, Field: "workflow", Message: fmt.Sprintf("has %d steps, at most %d are taken", len(steps), MaxSteps), Hint: "split the work into several experts"})
@@ -88,7 +88,7 @@ func stepFaults(steps []Step) (faults events.Faults) {
 	return faults
 }
 
-// loose says which steps, beside the last, have no successor: what they give would not be read.
+// loose returns the steps, apart from the last, that no step depends on: their results would not be read.
 func loose(steps []Step, order []int) (faults events.Faults) {
 	for _, i := range order[:max(0, len(order)-1)] {
 		if !slices.ContainsFunc(order, func(j int) bool { return slices.Contains(Preceding(steps, j), steps[i].ID) }) {
@@ -98,7 +98,7 @@ func loose(steps []Step, order []int) (faults events.Faults) {
 	return faults
 }
 
-// stuck is the first step that is never taken, waiting are all of them.
+// stuck returns the first step that is never executed; waiting are all of them.
 func stuck(steps []Step, done []int) int { return stepAt(steps, waiting(steps, done)[0]) }
 
 func waiting(steps []Step, done []int) (ids []string) {

@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
-// steps makes steps out of their ids, each with what it comes after.
+// steps makes steps from ids, each with the steps that it depends on.
 func steps(list ...[]string) (all []conversation.Step) {
 	for _, s := range list {
 		step := conversation.Step{ID: s[0], Instruction: "Do " + s[0] + "."}

@@ -35,8 +35,7 @@ type Expert struct {
 	Intent run.Effect
 	// Reconciler finds out the unknown outcomes of its effects; nil leaves that to people.
 	Reconciler Reconciler
-	// History is how much of what was said before in the session its runs get, in bytes of text; 0 for nothing. Nil means
-	// item.DefaultHistory.
+	// History is how much of the session's history its runs get, in bytes of text; 0 for nothing. nil means item.DefaultHistory.
 	History *int
 	// Light experts use few resources while they wait, so that many may be fetched ahead: Go functions do, processes do
 	// not.
@@ -62,7 +61,7 @@ type Inquiry struct {
 	Log *slog.Logger
 }
 
-// Task is one run, as an expert gets it.
+// Task is one run in the form for experts.
 type Task struct {
 	// Work is the work message, with all JSON payloads inline. Rest is what its brief leaves out; Brief reads both.
 	Work *events.Work
@@ -80,16 +79,16 @@ type Task struct {
 	Keep func(ctx context.Context, file io.ReadSeeker) (events.Ref, error)
 	// Claim is the claim of the run; nil if only ctx can end the run.
 	Claim Claim
-	// Contexts keeps the id by which a remote agent knows the run's session; nil without a session.
+	// Contexts stores the id by which a remote agent knows the run's session; nil without a session.
 	Contexts Contexts
 	// Shelf returns the documents of the bases of knowledge that a card names, as far as the run may read them, and of those that
 	// the request names; nil if there are none. Nil names are the default ones. The function may be nil.
 	Shelf func(names []string) tool.Shelf
 	// Memory is what the expert remembers of the job's user; nil for an anonymous job.
 	Memory tool.Memory
-	// Items takes live items without waiting, see Show; nil means that no one watches.
+	// Items takes live items without waiting, see Show; nil means that the run has no watchers.
 	Items func(i item.Item)
-	// Logged keeps the end of the run's log with its report; nil means that it is not kept.
+	// Logged stores the end of the run's log with its report; nil means that it is not stored.
 	Logged func(text string)
 }
 
@@ -103,8 +102,7 @@ func (t *Task) Show(i item.Item) {
 // MaxPlanSteps is how many steps of a plan a brief lists; of a longer plan, those around the step of the run.
 const MaxPlanSteps = 200
 
-// Brief gives what the run knows about its job; nil if the work has no brief, as that of an earlier release, or an unreadable
-// one.
+// Brief returns what the run knows about its job; nil if the work has no brief, as in an earlier release, or an unreadable one.
 func (t *Task) Brief() *brief.Brief {
 	b, err := brief.Read(t.Work.Brief, nil)
 	if err != nil {
@@ -125,11 +123,11 @@ func (t *Task) Brief() *brief.Brief {
 // journal: the runner that continues the run finds it, and a person is asked unless the call is safe.
 var ErrUnknown = errors.New("it is unknown whether it took effect")
 
-// ErrStopped is the cause of a context that ended because the run is over for good: it was stopped, or took too long.
-// Whatever it started elsewhere has to end too. With any other cause another runner may continue the run.
+// ErrStopped is the cause of a context that ended because the run is over for good: it was stopped, or took too long. Everything
+// that it started elsewhere has to end as well. With any other cause another runner may continue the run.
 var ErrStopped = errors.New("the run is over")
 
-// Hand is what a run may do besides computing.
+// Hand is how a run makes effects.
 type Hand interface {
 	// Do makes an effect once per run: its result is journaled, and read from the journal after a crash. A failed call is
 	// not journaled and may be tried again.
@@ -143,8 +141,8 @@ type Hand interface {
 // Effect is a call that changes the world or costs money.
 type Effect = run.Effect
 
-// Limit returns when the run must have ended, and the code of the fault if it has not; zero if there is no limit. The
-// timeout counts from now.
+// Limit returns when the run must have ended, and the code of the fault if it has not; zero if there is no limit. The timeout
+// counts from now.
 func Limit(w *events.Work, card *events.Card, now time.Time) (at time.Time, code events.Code) {
 	timeout := w.Spec.Timeout
 	if timeout == nil {
@@ -159,7 +157,7 @@ func Limit(w *events.Work, card *events.Card, now time.Time) (at time.Time, code
 	return at, code
 }
 
-// Contexts keeps the id by which the expert's remote agent knows the session of a run, across jobs and restarts.
+// Contexts stores the id by which the expert's remote agent knows the session of a run, across jobs and restarts.
 type Contexts interface {
 	// Context returns the id, or "" if the agent has given none.
 	Context(ctx context.Context) (string, error)

@@ -6,12 +6,12 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 )
 
-// maxLine is how much of a line waits for its end, in bytes.
+// maxLine is how much of an incomplete line is held back, in bytes.
 const maxLine = 8 << 10
 
 // Lines shows a stream to watchers line by line, as one item of the type Log. It belongs to one goroutine.
 type Lines struct {
-	// Task shows it; ID is the ID of the item.
+	// Task shows the lines; ID is the ID of the item.
 	Task *Task
 	ID   string
 
@@ -36,7 +36,7 @@ func (l *Lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// End shows what is left, and that nothing more will come.
+// End shows the rest, and marks the item as done.
 func (l *Lines) End() {
 	if l.sent > 0 || len(l.rest) > 0 {
 		l.show(l.rest, true)

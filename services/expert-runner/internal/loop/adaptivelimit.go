@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// adaptiveLimit bounds the messages in hand. It begins at as many as experts may work at once, rises with every run that was quick,
-// and falls back with one that was not: what waits behind slow work is better left to another runner. Calls, runs that wait for
-// the answers of others, have places of their own and count only beyond these.
+// adaptiveLimit bounds the messages in hand. It starts at the number of experts that may work at once, rises with every run that
+// was quick, and falls back with one that was not: work that waits behind slow work is better left to another runner. Calls, whose
+// runs wait for answers from elsewhere, have a separate limit and count only beyond it.
 type adaptiveLimit struct {
 	least, most, calls int
 
@@ -15,10 +15,10 @@ type adaptiveLimit struct {
 	hand    int
 	calling int // How many of those in progress are calls.
 	limit   int
-	room    chan struct{} // Holds a token if there may be room; one goroutine takes, any may give back.
+	room    chan struct{} // Holds a token if there may be room; one goroutine takes it, any may put it back.
 }
 
-// rise is by how much a quick run raises the limit: a burst after a pause is in progress within a few round trips.
+// rise is how much a quick run raises the limit, so that a burst after a pause is in progress within a few round trips.
 const rise = 4
 
 func newAdaptiveLimit(least, most, calls int) *adaptiveLimit {
@@ -49,7 +49,7 @@ func (t *adaptiveLimit) try(most int) int {
 	return n
 }
 
-// give returns what was taken and not used.
+// give returns places that were taken and not used.
 func (t *adaptiveLimit) give(n int) {
 	t.mu.Lock()
 	t.hand -= n
@@ -65,7 +65,7 @@ func (t *adaptiveLimit) call() {
 	t.wake()
 }
 
-// done returns one, and says whether it was a call and whether its run was quick. A call says nothing about the speed of
+// done returns one place, and says whether it was a call and whether its run was quick. A call says nothing about the speed of
 // others.
 func (t *adaptiveLimit) done(call, quick bool) {
 	t.mu.Lock()
@@ -84,6 +84,6 @@ func (t *adaptiveLimit) done(call, quick bool) {
 func (t *adaptiveLimit) wake() {
 	select {
 	case t.room <- struct{}{}:
-	default: // It is said already.
+	default: // There is a token already.
 	}
 }

@@ -2,7 +2,7 @@ package loop
 
 import "testing"
 
-// Calls leave their places to others: as many of them as have places of their own may be in hand beside those that compute.
+// Calls leave room for other work: as many calls as their separate limit allows may be in hand beside the work that computes.
 func TestCallsInHandTakeNoPlaceFromOthersUntilTheirOwnAreTaken(t *testing.T) {
 	const places, calls = 2, 5
 	h := newAdaptiveLimit(places, places, calls)

@@ -112,7 +112,7 @@ func (r *run) overInLog(d *task.Decision) (bool, error) {
 	return r.loop.States.Reported(r.ctx, events.Address{Job: r.Job, SubJob: r.SubJob, Run: r.Run, Pool: r.Facts})
 }
 
-// claimant is the run with this runner as its owner.
+// claimant returns the run with this runner as its owner.
 func (r *run) claimant() lease.Run {
 	return lease.Run{Job: r.Job, SubJob: r.SubJob, Run: r.Run, Resumes: r.ResumeOf, Owner: r.loop.Owner, Lease: r.Lease.Std()}
 }

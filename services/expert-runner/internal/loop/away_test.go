@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// The bus is away for two leases in the middle of a run. The work is done once, and what it gave is used.
+// The bus is away for two leases in the middle of a run. The work is done once, and its result is used.
 func TestARunOutlivesABusThatIsAwayBeyondItsLease(t *testing.T) {
 	pay := func(ctx context.Context, t *expert.Task, begun *int, before, after time.Duration) task.Ending {
 		out, err := t.Hand.Do(ctx, expert.Effect{Key: "pay", Name: "http"}, func(ctx context.Context) (json.RawMessage, error) {
@@ -59,7 +59,7 @@ func TestARunOutlivesABusThatIsAwayBeyondItsLease(t *testing.T) {
 	}
 }
 
-// A run that was taken over while the bus was away says nothing any more.
+// A run that was taken over while the bus was away publishes nothing more.
 func TestARunThatWasTakenOverWhileTheBusWasAwayEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newPorts(time.Millisecond)
@@ -81,12 +81,12 @@ func TestARunThatWasTakenOverWhileTheBusWasAwayEnds(t *testing.T) {
 	})
 }
 
-// takenOver has another runner claim the run.
+// takenOver makes another runner claim the run.
 func (w *ports) takenOver() {
 	w.Add(events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "other", Lease: events.Duration(leaseTime)})
 }
 
-// When the bus comes back, a second runner does not take over before the first one has had the time to renew its claim.
+// When the bus comes back, a second runner does not take over before the first one has had time to renew its claim.
 func TestAClaimThatCouldNotBeRenewedWhileTheBusWasAwayIsNotTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, begun := newPorts(time.Millisecond), 0
@@ -103,7 +103,7 @@ func TestAClaimThatCouldNotBeRenewedWhileTheBusWasAwayIsNotTakenOver(t *testing.
 		}
 		first, second := runner("first"), runner("second")
 		time.AfterFunc(5*time.Second, func() { w.Away(20 * time.Second) })
-		time.AfterFunc(25*time.Second, func() { w.give(t.Context(), t, second, 1) }) // At once when the bus is back.
+		time.AfterFunc(25*time.Second, func() { w.give(t.Context(), t, second, 1) }) // As soon as the bus is back.
 		w.give(t.Context(), t, first, 1)
 		if begun != 1 || !slices.Contains(w.lines, "subjob.reported 1") {
 			t.Errorf("begun %d times: %q", begun, w.lines)
@@ -111,8 +111,8 @@ func TestAClaimThatCouldNotBeRenewedWhileTheBusWasAwayIsNotTakenOver(t *testing.
 	})
 }
 
-// The record of a report is sent before the report itself, and not awaited: of two streams, the one with the journals may lose it when
-// servers die. A successor finds the report in the log.
+// The record of a report is sent before the report itself, without waiting for it: of the two streams, the journals may lose it
+// when servers die. A successor finds the report in the log.
 func TestARunWhoseReportStandsInTheLogAloneIsNotTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, begun := newPorts(time.Millisecond), 0

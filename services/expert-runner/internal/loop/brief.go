@@ -9,11 +9,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 )
 
-// briefCache keeps what is left out of briefs: all runs of a job have it in common until its plan changes, and a long plan is read
-// and decoded once.
+// briefCache keeps what is left out of briefs: all runs of a job share it until the plan changes, so a long plan is read and
+// decoded only once.
 type briefCache struct {
 	mu sync.Mutex // Guards kept.
-	// kept are the most recently used, the latest last.
+	// kept are the most recently used entries, the latest last.
 	kept []keptRest
 }
 
@@ -23,7 +23,7 @@ type keptRest struct {
 	rest        *brief.Rest
 }
 
-// Limits of a briefCache: entries, and bytes of their blobs together.
+// Limits of a briefCache: the number of entries, and the bytes of their blobs together.
 const (
 	maxRests     = 32
 	maxRestBytes = 32 << 20
@@ -54,8 +54,8 @@ func (c *briefCache) put(k keptRest) {
 	}
 }
 
-// bringBrief loads what is left out of the brief of the work. A blob that is gone or damaged leaves the brief as short as it is: it
-// is background, and the run can do without.
+// bringBrief loads what is left out of the brief of the work. If its blob is gone or damaged, the brief stays short: it is
+// background, and the run can do without it.
 func (r *run) bringBrief() error {
 	ref := r.BriefRef
 	if ref == nil {

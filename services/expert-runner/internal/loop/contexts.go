@@ -2,7 +2,7 @@ package loop
 
 import "context"
 
-// contexts keeps the id by which the remote agent of a run knows its session.
+// contexts stores the id by which the remote agent of a run knows its session.
 type contexts struct{ run *run }
 
 // Context implements expert.Contexts.

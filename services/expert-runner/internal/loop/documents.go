@@ -9,8 +9,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// shelf returns the documents of the bases that a card and the request name, and that the run may read: the bases of other users and
-// sessions have no name here. A card with an empty list reads none.
+// shelf returns the documents of the bases that the card and the request name and that the run may read: bases of other users and
+// sessions cannot be named. A card with an empty list reads none.
 func (r *run) shelf(card []string) tool.Shelf {
 	if card != nil && len(card) == 0 || r.loop.Knowledge == nil {
 		return nil

@@ -53,7 +53,7 @@ func (r *run) ready(e task.Ending) task.Ending {
 			e.Sign(r.loop.Owner, r.started.UTC(), time.Now())
 			return e
 		case lease.Pause(r.base, retry) != nil:
-			return e // publish will see the same error and give the message back.
+			return e // publish will run into the same error and give the message back.
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// renewing is the middle of the first renewal of a claim, when the answers of a world take half a second: it is stored
-// already, and it is not known yet.
+// renewing is the middle of the first renewal of a claim, if answers take half a second: it is stored already, but that is not
+// known yet.
 const renewing = 3500 * time.Millisecond
 
 // lasts is an expert that fails after a while.
@@ -69,7 +69,7 @@ func succeeds(context.Context, *expert.Task) task.Ending {
 	return task.Ending{Report: &events.SubJobReported{Outcome: events.Success}}
 }
 
-// A failure or a question would end the run of its present owner. Nothing tells this runner that it has lost the run but its own record.
+// A failure or a question would end the run of its present owner. Only its own record tells this runner that it has lost the run.
 func TestARunnerThatHasLostItsRunStatesNoFailure(t *testing.T) {
 	park := func(context.Context, *expert.Task) task.Ending {
 		return task.Ending{Park: &events.InputRequested{Kind: events.InputClarification, Request: "q", Prompt: "which?"}}

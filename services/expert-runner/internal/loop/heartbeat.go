@@ -45,7 +45,7 @@ func (p *heartbeat) stop() {
 // now beats at once. A run that was not begun has nothing to renew.
 func (p *heartbeat) now() {
 	if !p.mu.TryLock() {
-		return // It is beating.
+		return // A beat is in progress.
 	}
 	defer p.mu.Unlock()
 	if p.timer != nil && !p.stopped.Load() {

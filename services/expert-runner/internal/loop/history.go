@@ -8,8 +8,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 )
 
-// recall loads what was said before in the session, as much of it as the expert should know. A history that is gone or cannot be
-// read is none: the work has everything that it needs. The error is the bus's.
+// recall loads the session's history, as much of it as the expert should know. If it is gone or unreadable, the run goes on without
+// it, since the work has everything that it needs. Errors: those of the bus.
 func (r *run) recall() error {
 	w, most := &r.Work, item.DefaultHistory
 	if r.expert.History != nil {

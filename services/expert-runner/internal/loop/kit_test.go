@@ -24,7 +24,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// ports is everything around the loop, in memory. Its lines say in order what was stored and stated.
+// ports is everything around the loop, in memory. Its lines list in order what was stored and published.
 type ports struct {
 	leasetest.Journal
 	lines   []string // Guarded by the journal's lock, like the next field.
@@ -53,7 +53,7 @@ func (w *ports) Once(e events.Event) (lease.Pending, error) {
 	return leasetest.Answer{Seq: 1, After: w.Latency}, nil
 }
 
-// saved is how jobs stand in a world.
+// saved has the states of jobs.
 type saved struct{ *ports }
 
 func (saved) State(context.Context, string) ([]byte, error) { return nil, nil }
@@ -107,7 +107,7 @@ func (metrics) Histogram(name, help string, buckets []float64, labels ...string)
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 }
 
-// does is what the expert of a test does.
+// does is the work of a test's expert.
 type does func(context.Context, *expert.Task) task.Ending
 
 func (d does) Run(ctx context.Context, t *expert.Task) task.Ending { return d(ctx, t) }
@@ -121,10 +121,10 @@ func (w *ports) loop(intent jobrun.Effect, run does) *Loop {
 	})
 }
 
-// leaseTime is that of every run.
+// leaseTime is the lease of every run.
 const leaseTime = 10 * time.Second
 
-// give hands a run to the loop, and returns when the loop has nothing to do for it any more.
+// give hands a run to the loop, and returns when the loop has nothing left to do for it.
 func (w *ports) give(ctx context.Context, t *testing.T, l *Loop, run int) {
 	t.Helper()
 	body, err := json.Marshal(events.Work{Kind: events.WorkExecute, Job: "j", SubJob: "a", Run: run, Lease: events.Duration(leaseTime), Goal: "g"})
@@ -135,7 +135,7 @@ func (w *ports) give(ctx context.Context, t *testing.T, l *Loop, run int) {
 	l.handle(ctx, &queue.Delivery{Subject: subject, Body: body, Count: 1, Stored: time.Now(), Receipt: w})
 }
 
-// check holds what was stored and stated against what should have been.
+// check compares what was stored and published with what should have been.
 func check(t *testing.T, w *ports, want ...string) {
 	t.Helper()
 	if d := cmp.Diff(want, w.lines); d != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
 
-// leaseWatch is what an expert sees of the claim of its run.
+// leaseWatch is an expert's view of the claim of its run.
 type leaseWatch struct {
 	run *run
 

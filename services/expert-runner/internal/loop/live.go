@@ -8,8 +8,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 )
 
-// watched shows what a run does to watchers. The sink is opened when there is something to show, so that a run that shows
-// nothing costs nothing.
+// watched shows a run to watchers. It opens the sink when there is something to show, so that a run that shows nothing costs
+// nothing.
 type watched struct {
 	run *run
 
@@ -35,7 +35,7 @@ func (w *watched) show(i item.Item) {
 	}
 }
 
-// begin marks the seam to the run before this one, or to another runner of this one.
+// begin marks where this run continues an earlier one, or another runner's part of this one.
 func (w *watched) begin(takeover bool) {
 	r := w.run
 	if !takeover && r.Run <= 1 && r.ResumeOf == 0 {
@@ -62,7 +62,7 @@ func (w *watched) progress(p *events.SubJobProgressed) {
 	w.show(item.Item{Type: item.Progress, ID: "progress/" + strconv.Itoa(n), Text: item.Milestone(p), Done: true})
 }
 
-// end ends the items of the run, if there are any. They stay open with done false, because another runner continues them.
+// end ends the items of the run, if there are any. With done false they stay open, because another runner continues them.
 func (w *watched) end(done bool) {
 	w.mu.Lock()
 	s := w.items

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// runLog is the log of a run for its expert. Its fields are made with the first line, because most experts never write one.
+// runLog is the log of a run for its expert. Its fields are created with the first line, because most experts never write one.
 type runLog struct {
 	run *run
 

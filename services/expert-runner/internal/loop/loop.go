@@ -24,14 +24,15 @@ type Settings struct {
 	Owner string
 	// Experts are the initial experts of this runner by id; see Serve.
 	Experts map[string]*expert.Expert
-	// Concurrency is how many experts execute at once. Calls is how many experts that wait for others may execute in addition; 0
-	// counts these like any other.
+	// Concurrency is how many experts execute at once. Calls is how many experts that wait for answers from elsewhere may execute
+	// in addition; 0 counts these like any other.
 	Concurrency, Calls int
 	// AckWait is the consumer's ack wait; 5 s if 0.
 	AckWait time.Duration
 	// StartedAfter is how long a run lasts before subjob.started is published; 50 ms if 0.
 	StartedAfter time.Duration
-	// Journal, Log, States, Blobs and Files are the bus. Knowledge and Memory are, too; nil has no documents, or remembers nothing.
+	// Journal, Log, States, Blobs and Files access the bus, and so do Knowledge and Memory, which may be nil: then there are no
+	// documents, and nothing is remembered.
 	Journal   lease.Journal
 	Log       Log
 	States    States
@@ -45,12 +46,12 @@ type Settings struct {
 	Live func(job, subjob string, run int, expert string) Items
 	// Meter counts.
 	Meter *meter.Meter
-	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and
-	// what ends it; nil without a collector.
+	// Trace begins a span under a traceparent, with attributes by name and value, and returns the traceparent of the span and a
+	// function that ends it; nil without a collector.
 	Trace func(parent, name string, attributes ...string) (traceparent string, end func(failure string, attributes ...string))
 	// Secrets are removed from what experts return before it is used or cut; nil means none.
 	Secrets *redact.Set
-	// Logger hears what people should.
+	// Logger gets one line for each thing that an operator should know.
 	Logger *slog.Logger
 	// Hook is called at every boundary between effects; nil in production.
 	Hook Hook
@@ -65,7 +66,7 @@ type Loop struct {
 	calls  chan struct{}
 	said   *rateLimitedLog
 	briefs briefCache
-	// offered is who works here; change serialises its replacement.
+	// offered are the current experts; change serialises their replacement.
 	offered atomic.Pointer[offered]
 	change  sync.Mutex
 }
@@ -93,8 +94,8 @@ func New(s Settings) *Loop {
 	return l
 }
 
-// Serve changes who works here. Runs in hand end with the expert that they began with; one that is no longer offered is
-// closed when its last run has ended.
+// Serve replaces the experts. Runs in hand end with the expert that they began with; one that is no longer offered is closed when
+// its last run has ended.
 func (l *Loop) Serve(experts map[string]*expert.Expert) {
 	l.change.Lock()
 	defer l.change.Unlock()
@@ -132,7 +133,7 @@ type taker struct {
 	ended  chan error // Has room for the one result.
 }
 
-// turn takes one batch and gives its first delivery; nil at the end of intake, or of the source.
+// turn takes one batch and returns its first delivery; nil at the end of intake, or of the source.
 func (t *taker) turn() *queue.Delivery {
 	free, err := t.hands.take(t.intake, maxBatch)
 	if err != nil {

@@ -26,7 +26,7 @@ func (m remembered) Recall(ctx context.Context) ([]memory.Fact, error) {
 	return m.run.loop.Memory.Recall(ctx, m.run.User, m.run.Expert)
 }
 
-// Remember implements tool.Memory. The key makes the fact's id, so that a repeat after a crash adds nothing.
+// Remember implements tool.Memory. The fact's id is made from the key, so that a repeat after a crash adds nothing.
 func (m remembered) Remember(ctx context.Context, key, text string) (bool, error) {
 	sum := sha256.Sum256([]byte(key))
 	return m.run.loop.Memory.Remember(ctx, m.run.User, m.run.Expert, memory.Fact{

@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// offered is who works here, by id. It is replaced as a whole, and never changed.
+// offered are the current experts, by id. It is replaced as a whole, and never changed.
 type offered map[string]*served
 
 // served is an expert among those offered.
@@ -20,7 +20,7 @@ type served struct {
 	uses atomic.Int64
 }
 
-// serve rebuilds what is offered. Experts that are the same stay; the others are let go when their last run has ended.
+// serve replaces the offered experts. Experts that are the same stay; the others are released when their last run has ended.
 func (l *Loop) serve(experts map[string]*expert.Expert) {
 	before := *l.offered.Load()
 	next := make(offered, len(experts))
@@ -53,7 +53,7 @@ func (l *Loop) enlist(x *expert.Expert, was *served) *served {
 	return s
 }
 
-// places is the semaphore of an expert's kind of work.
+// places returns the semaphore for an expert's kind of work.
 func (l *Loop) places(x *expert.Expert) chan struct{} {
 	if x.Calls && l.calls != nil {
 		return l.calls
@@ -81,7 +81,7 @@ func (l *Loop) use(id string) *served {
 			if s.uses.CompareAndSwap(n, n+1) {
 				return s
 			}
-		} // It was let go meanwhile: the offered experts are others now.
+		} // The expert was released meanwhile, and others are offered now.
 	}
 }
 

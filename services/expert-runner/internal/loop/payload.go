@@ -165,7 +165,7 @@ func (p payloads) offload(ctx context.Context, report *events.SubJobReported, co
 	return nil
 }
 
-// maxInlineLog is how much of a log a report contains itself, in bytes: all readers of the log read it.
+// maxInlineLog is how much of a log a report itself contains, in bytes: all readers of the log read it.
 const maxInlineLog = 8 << 10
 
 // offloadLog moves a long log into a blob.

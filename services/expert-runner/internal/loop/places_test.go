@@ -38,7 +38,8 @@ func (q *shortQueue) Next(ctx context.Context, most int) ([]queue.Delivery, erro
 
 func (q *shortQueue) Stop() {}
 
-// working runs the work of experts in order and gives who is at work once nothing moves. "call" waits for others, "compute" does not.
+// working runs the work of experts in order and returns which are at work once nothing moves. "call" waits for answers from
+// elsewhere, "compute" does not.
 func working(t *testing.T, concurrency, calls int, order ...string) (at []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// resolve journals people's decisions about effects in doubt, and asks the expert's hook about the others. It gives the ending of
-// a run that need not or cannot continue; nil otherwise.
+// resolve journals people's decisions about effects with an unknown outcome, and asks the expert's hook about the others. It
+// returns the ending of a run that need not or cannot continue; nil otherwise.
 func (ef *effects) resolve() *task.Ending {
 	d := ef.run.decision
 	ending, err := d.Ending, ef.settled()

@@ -5,7 +5,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// redacted is an ending without secrets, before any of its texts is cut.
+// redacted returns an ending without secrets; it must be called before any of the texts is cut.
 func redacted(redactor *redact.Redactor, e task.Ending) task.Ending {
 	if redactor.Empty() {
 		return e

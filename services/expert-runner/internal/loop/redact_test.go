@@ -16,7 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// What an expert goes on with is what a successor finds in the journal; and no text of its ending is cut within a secret.
+// A successor finds in the journal exactly what an expert has used, and no text of its ending is cut within a secret.
 func TestAnExpertHasItsResultsAsTheJournalHasThem(t *testing.T) {
 	const secret = "s3cret-of-an-expert"
 	synctest.Test(t, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestAnExpertHasItsResultsAsTheJournalHasThem(t *testing.T) {
 	})
 }
 
-// termed is a receipt that remembers why its delivery was given up.
+// termed is a receipt that records why its delivery was given up.
 type termed struct {
 	queue.Receipt
 	reason string

@@ -69,7 +69,7 @@ func values(m map[string]*run) []*run {
 	return list
 }
 
-// rateLimitedLog lets a message of one key through once in a while, so that a flood of bad work does not flood the log.
+// rateLimitedLog logs a message for one key only once in a while, so that a flood of bad work does not flood the log.
 type rateLimitedLog struct {
 	every time.Duration
 	mu    sync.Mutex // Guards last.

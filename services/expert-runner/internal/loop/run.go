@@ -88,8 +88,8 @@ func (l *Loop) handle(work context.Context, d *queue.Delivery) (quick bool) {
 	return r.quick
 }
 
-// unknown gives back work for an expert that this runner does not have. All runners of a pool must serve all its experts; until
-// one does, the message is delivered once a second.
+// unknown gives back work for an expert that this runner does not have. All runners of a pool must serve all its experts; until one
+// does, the message is delivered once a second.
 func (l *Loop) unknown(o *task.Order, d *queue.Delivery) {
 	l.Meter.Diverted("unknown_expert")
 	if l.said.let(o.Expert) {
@@ -243,7 +243,7 @@ func (r *run) abandon(why error) {
 	}
 	r.loop.Meter.Diverted("abandoned")
 	if isFenced(why) {
-		return // The delivery is the other runner's.
+		return // The other runner has the delivery.
 	}
 	if r.hold != nil {
 		r.hold.Release(r.ctx)

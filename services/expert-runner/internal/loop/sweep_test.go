@@ -21,20 +21,20 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// life is one SubJob whose runners die one after another. The work comes back behind the lease, and what is asked is answered
+// life is one SubJob whose runners die one after another. The work is delivered again after the lease, and questions are answered
 // with retry, until a run has reported.
 type life struct {
 	*ports
 	t      *testing.T
 	kind   string
 	script []int // The boundary at which each runner dies, counted from 1; 0 for none.
-	// made has, per effect, the intents under which it was made, by their sequence.
+	// made lists, for each effect, the sequences of the intents under which it was made.
 	made  map[string][]uint64
 	died  int // How many runners have died at a boundary.
 	asked int
 }
 
-// makes notes that an effect is made, and checks that it may be: each earlier time has to be decided by name.
+// makes records that an effect is made, and checks that this is permitted: each earlier time must have been decided by name.
 func (l *life) makes(key string) {
 	l.Lock()
 	defer l.Unlock()
@@ -50,7 +50,7 @@ func (l *life) makes(key string) {
 			decided[r.Decides] = true
 		case r.Type == events.JournalResult && r.Reason == "":
 			l.t.Errorf("%s %v: %s is made again behind its result", l.kind, l.script, key)
-		case r.Type == events.JournalResult: // The call has failed, and has said so.
+		case r.Type == events.JournalResult: // The call has failed and has said so.
 			decided[intent] = true
 		}
 	}
@@ -65,7 +65,7 @@ func (l *life) makes(key string) {
 	l.made[key] = append(l.made[key], intent)
 }
 
-// kinds are the shapes of effects that kinds of experts have: in the claim, alone, among others, and broken off.
+// kinds are the forms of effects that experts have: in the claim, alone, among others, and broken off.
 func (l *life) kinds() map[string]does {
 	call := func(ctx context.Context, t *expert.Task, key string) (json.RawMessage, error) {
 		return t.Hand.Do(ctx, expert.Effect{Key: key, Name: key, Args: json.RawMessage(`{"n":1}`)}, func(context.Context) (json.RawMessage, error) {
@@ -116,14 +116,14 @@ func (l *life) kinds() map[string]does {
 	}
 }
 
-// answers is a hook that says the same of every effect.
+// answers is a hook with the same outcome for every effect.
 type answers jobrun.Outcome
 
 func (a answers) Reconcile(context.Context, expert.Inquiry) jobrun.Resolution {
 	return jobrun.Resolution{State: jobrun.Outcome(a), Reason: "the hook says so"}
 }
 
-// live plays the script. It reports how many runners have died at the boundary that the script has for them.
+// live plays the script. It returns how many runners have died at the boundary that the script sets for them.
 func live(t *testing.T, kind string, hook jobrun.Outcome, script ...int) (died int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -161,7 +161,7 @@ func live(t *testing.T, kind string, hook jobrun.Outcome, script ...int) (died i
 	return died
 }
 
-// deliver hands the run to the nth runner.
+// deliver delivers the run to the nth runner.
 func (l *life) deliver(n, run int, kind string, hook jobrun.Outcome, told map[string]events.InputClosed) {
 	x := &expert.Expert{Card: events.Card{ID: "x"}, Runner: l.kinds()[kind]}
 	if kind == "command" {
@@ -193,10 +193,10 @@ func (l *life) deliver(n, run int, kind string, hook jobrun.Outcome, told map[st
 	loop.handle(l.t.Context(), &queue.Delivery{Subject: subject, Body: body, Count: 1, Stored: time.Now(), Receipt: l})
 }
 
-// A runner dies at each boundary, the one that takes over at each of its own, and the next, with a person's or a hook's decision
-// in between. No effect is made again without a decision about the time before.
+// A runner dies at each boundary, its successor at each of its own, and so does the next, with a decision of a person or a hook in
+// between. No effect is repeated without a decision about the time before.
 func TestNoNumberOfDeathsMakesAnEffectAgainWithoutADecision(t *testing.T) {
-	const most = 40 // More boundaries than any run passes.
+	const most = 40 // More boundaries than any run has.
 	chance := rand.New(rand.NewPCG(1, 2))
 	for _, kind := range []string{"command", "func", "agent", "http"} {
 		for _, hook := range []jobrun.Outcome{"", jobrun.NotDone, jobrun.Unknown} {

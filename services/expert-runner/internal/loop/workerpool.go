@@ -10,27 +10,27 @@ import (
 // mostIdle bounds the goroutines that wait for work; each keeps its stack.
 const mostIdle = 64
 
-// workerPool runs deliveries, each in a goroutine that it has to itself. Goroutines are kept for the next delivery: a new one
-// grows its stack again for each.
+// workerPool runs each delivery in a goroutine of its own. Goroutines are kept for later deliveries, since a new one has to grow
+// its stack each time.
 type workerPool struct {
 	turn func() *queue.Delivery
 	do   func(*queue.Delivery)
-	work chan *queue.Delivery // Unbuffered: a send succeeds only if a goroutine waits. Nil is the turn to take work.
+	work chan *queue.Delivery // Unbuffered: a send succeeds only if a goroutine waits. nil stands for a turn to take work.
 	idle atomic.Int32
 	all  sync.WaitGroup
 }
 
-// newWorkerPool makes a worker pool. do runs a delivery; turn takes work and gives what is to be run by the same goroutine, or nil.
+// newWorkerPool makes a worker pool. do runs a delivery; turn takes work and returns what the same goroutine should run, or nil.
 func newWorkerPool(turn func() *queue.Delivery, do func(*queue.Delivery)) *workerPool {
 	return &workerPool{turn: turn, do: do, work: make(chan *queue.Delivery)}
 }
 
-// run starts a delivery, or with nil the turn to take work.
+// run starts a delivery, or with nil a turn to take work.
 func (c *workerPool) run(d *queue.Delivery) {
 	select {
 	case c.work <- d:
 	default:
-		c.all.Go(func() { c.serve(d) }) // Ends when enough others wait, at the latest with rest.
+		c.all.Go(func() { c.serve(d) }) // Ends when enough other goroutines wait, or with rest.
 	}
 }
 

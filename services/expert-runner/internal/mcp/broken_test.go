@@ -15,8 +15,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// A call over HTTP that reached the server may have taken effect, whatever happens to the connection; only what the server
-// itself rejects was not done.
+// A call over HTTP that reached the server may have taken effect, whatever happens to the connection; only what the server itself
+// rejects was certainly not done.
 func TestACallWhoseAnswerIsLostIsUnknown(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer  func(w http.ResponseWriter)

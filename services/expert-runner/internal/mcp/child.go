@@ -20,8 +20,8 @@ import (
 type child struct {
 	group   *process.Group
 	pipes   *process.Pipes
-	dir     string // Its home.
-	kept    bool   // The home is not ours to remove.
+	dir     string // Its home folder.
+	kept    bool   // The folder must not be removed.
 	release func() // Called after the end of the program; may be nil.
 	tail    process.Tail
 	reading sync.WaitGroup // The goroutine that reads standard error.

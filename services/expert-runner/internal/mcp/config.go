@@ -39,8 +39,8 @@ type Server struct {
 	Args []string `yaml:"args"`
 	// Env is added to the clean environment of the program and takes precedence over it.
 	Env map[string]string `yaml:"env"`
-	// Workspace starts the program for each run that uses its tools, in the sandbox and the workspace of the run. What a call changes
-	// there is kept with its result.
+	// Workspace starts the program for each run that uses its tools, in the sandbox and the workspace of the run. What a call
+	// changes there is stored with its result.
 	Workspace bool `yaml:"workspace"`
 	// Network lets a program in a workspace reach the network; off by default.
 	Network bool `yaml:"network"`
@@ -190,7 +190,7 @@ func (s *Server) placeFaults(way string) (faults events.Faults) {
 	return faults
 }
 
-// wrongURL says what is wrong with an address, or "".
+// wrongURL returns what is wrong with an address, or "".
 func wrongURL(way, address string) string {
 	u, err := url.Parse(address)
 	want := []string{"http", "https"}

@@ -197,7 +197,7 @@ func TestNoNoiseKeepsACallFromEnding(t *testing.T) {
 	})
 }
 
-// A server that exceeds its limits is ended long before the call's time is over, and the next call gets a new one.
+// A server that exceeds its limits is ended long before the timeout of the call, and the next call gets a new one.
 func TestAFloodInTheMiddleOfACallEndsTheServer(t *testing.T) {
 	everyNoise(t, "flood", func(t *testing.T, config Server) {
 		config.Timeout, config.ReplyLimit = time.Minute, 64<<10

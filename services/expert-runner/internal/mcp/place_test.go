@@ -12,7 +12,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// placed is a pool in a workspace with one server "x" whose program is started as it is, and the groups that were started.
+// placed is a pool in a workspace with one server "x", whose program runs without a sandbox, and the process groups that were
+// started.
 func placed(t *testing.T, s Server) (p *Pool, dir string, groups *[]*process.Group) {
 	t.Helper()
 	dir, groups = t.TempDir(), &[]*process.Group{}
@@ -29,7 +30,7 @@ func placed(t *testing.T, s Server) (p *Pool, dir string, groups *[]*process.Gro
 	return p, dir, groups
 }
 
-// Without the network all that a call can change is the workspace: it is kept there, and may be repeated.
+// Without the network a call can change only the workspace: the changes are stored there, and the call may be repeated.
 func TestToolsInAWorkspaceAreRepeatedUnlessTheyReachTheNetwork(t *testing.T) {
 	for _, network := range []bool{false, true} {
 		s := program("good")

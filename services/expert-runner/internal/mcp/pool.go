@@ -26,7 +26,7 @@ type Settings struct {
 	Dir string
 	// Path is the PATH of programs.
 	Path string
-	// WorkDir is the folder for the home directories of programs; the system's temporary folder if empty.
+	// WorkDir is the folder for the home folders of programs; the system's temporary folder if empty.
 	WorkDir string
 	// Grace is how long a program may take to end, at each step, before it is killed.
 	Grace time.Duration
@@ -44,7 +44,7 @@ type Settings struct {
 
 // Place is the workspace of a run.
 type Place struct {
-	// Dir is the folder; it is home and working folder of the programs, and stays when they end.
+	// Dir is the folder, which is home and working folder of the programs and stays when they end.
 	Dir string
 	// Start starts a program there. ended is called from another goroutine, at most once, if the program was ended because it broke a
 	// limit; release is called after its end.
@@ -183,7 +183,7 @@ func (p *Pool) Open(ctx context.Context, patterns []string) ([]tool.Tool, error)
 	return tools, nil
 }
 
-// none is the fault of a name without a tool.
+// none returns the fault for a name without a tool.
 func (s *server) none(pattern string, list []Listed) *events.Fault {
 	names := make([]string, len(list))
 	for i := range list {
@@ -217,7 +217,7 @@ func (s *server) tool(l *Listed) tool.Tool {
 	}
 }
 
-// Inventory is what a server offers.
+// Inventory is the tools of a server.
 type Inventory struct {
 	// Server is its name in the configuration.
 	Server string

@@ -38,7 +38,7 @@ func TestEveryWayToAServer(t *testing.T) {
 				config = serve(t, way, s)
 			}
 			p := pool(t, config)
-			for range 3 { // The list is asked for once.
+			for range 3 { // The list is requested only once.
 				if tools, err := p.Open(t.Context(), []string{"x__*", "x__echo"}); err != nil || len(tools) != 10 {
 					t.Fatalf("%d tools: %v", len(tools), err)
 				}
@@ -123,7 +123,7 @@ func TestNamesFitModelsAndAreTold(t *testing.T) {
 	}
 }
 
-// A program gets a clean environment and a folder of its own, and works in the folder of the configuration.
+// A program gets a clean environment and a separate folder, and works in the folder of the configuration.
 func TestTheProgramOfAServer(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "secret")
 	p := pool(t, program("good"))
@@ -339,7 +339,7 @@ func TestAToolThatHasChangedIsNotCalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	deadline := time.Now().Add(20 * time.Second)
-	for { // The notification arrives at some time.
+	for { // The notification arrives eventually.
 		_, err := pay.Call(t.Context(), tool.Call{})
 		if err != nil && strings.Contains(err.Error(), "the server has changed the tool x__pay since it was offered: it was not called") {
 			break

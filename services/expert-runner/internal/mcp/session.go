@@ -40,7 +40,7 @@ type session struct {
 	began  time.Time
 	done   chan struct{}
 
-	listing chan struct{} // Holds one token: its holder may ask for the list.
+	listing chan struct{} // Holds one token, whose holder may request the list.
 
 	mu     sync.Mutex // Guards the fields below.
 	tools  []Listed
@@ -278,8 +278,8 @@ func (x *session) ask(ctx context.Context, params *sdk.CallToolParams) (result *
 	}
 }
 
-// late follows a call that took too long. In a workspace nothing may go on changing files after its call, so the program is ended;
-// any other server serves other runs, and is ended only if it does not answer.
+// late handles a call that took too long. In a workspace nothing may change files after its call, so the program is ended; any
+// other server also serves other runs, and is ended only if it does not answer.
 func (x *session) late() {
 	if !x.server.config.Workspace {
 		x.test()

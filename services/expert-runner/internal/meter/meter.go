@@ -10,7 +10,7 @@ import (
 )
 
 // Meter is the runner's metrics. All methods may be called by any goroutine. A series exists from its first use on: most experts
-// end in few of the ways there are, and many are never called.
+// end in only a few ways, and many are never called.
 type Meter struct {
 	published *prometheus.CounterVec
 	kinds     map[events.Kind]func() prometheus.Counter
@@ -21,7 +21,7 @@ type Meter struct {
 	experts map[string]*Expert
 }
 
-// families are those with a line for each expert.
+// families are the metrics with a series for each expert.
 type families struct {
 	total            *prometheus.CounterVec
 	duration, waited *prometheus.HistogramVec
@@ -40,7 +40,7 @@ type outcome struct {
 	duration prometheus.Observer
 }
 
-// parked counts beside the outcomes: the run ended, and waits for a person or a moment.
+// parked counts runs that ended to wait for a person or a time, in addition to the outcomes.
 const parked = "WAITING"
 
 // Families declares metrics; a family declared twice is one.
@@ -69,7 +69,7 @@ func New(m Families) *Meter {
 	return meter
 }
 
-// Expert gives the line of an expert, from the first call on.
+// Expert returns the metrics of an expert, which exist from the first call on.
 func (m *Meter) Expert(id string) *Expert {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
 )
 
-// series are those of ours that are there, with their labels.
+// series returns our metrics that exist, with their labels.
 func series(t *testing.T, m *host.Metrics) (list []string) {
 	t.Helper()
 	families, err := m.Gatherer().Gather()

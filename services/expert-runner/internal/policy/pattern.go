@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// pattern is what a value is compared with: a text with * and ?, or a numeric comparison.
+// pattern matches values: a text with * and ?, or a numeric comparison.
 type pattern struct {
 	text    string
 	compare string // Empty for a text.
@@ -55,7 +55,7 @@ func (p pattern) fits(value any, doubt bool) bool {
 	return n <= p.bound
 }
 
-// words is a value as patterns see it: a string as it is, anything else as JSON.
+// words returns a value in the form for patterns: a string unchanged, anything else as JSON.
 func words(value any) string {
 	if text, ok := value.(string); ok {
 		return text

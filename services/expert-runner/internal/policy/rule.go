@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Action is what becomes of a call.
+// Action is what happens to a call.
 type Action string
 
 // The actions, from the mildest to the strictest.
@@ -90,17 +90,17 @@ func (list Rules) Faults(field string) events.Faults {
 	return faults
 }
 
-// Call is what is judged.
+// Call is the call to be judged.
 type Call struct {
-	// Expert is the id of the expert that calls, Tool the name of what it calls.
+	// Expert is the id of the calling expert, Tool the name of the tool.
 	Expert, Tool string
-	// Args are the arguments as the tool gets them: a JSON object.
+	// Args are the arguments in the form for the tool: a JSON object.
 	Args json.RawMessage
 }
 
-// Verdict is what becomes of a call.
+// Verdict is the decision about a call.
 type Verdict struct {
-	// Action is what, Reason is the rule's.
+	// Action is what happens to the call, Reason the reason of the rule.
 	Action Action
 	Reason string
 	// User and Expires say who may approve and how long to wait, if Action is Ask.
@@ -112,12 +112,12 @@ type Verdict struct {
 // applies, so that no list can weaken another.
 type Gate []Rules
 
-// Open reports whether there is no rule at all.
+// Open reports whether there are no rules.
 func (g Gate) Open() bool {
 	return !slices.ContainsFunc(g, func(list Rules) bool { return len(list) > 0 })
 }
 
-// Judge says what becomes of a call.
+// Judge decides about a call.
 func (g Gate) Judge(c Call) Verdict {
 	strictest := Verdict{Action: Allow}
 	if g.Open() {

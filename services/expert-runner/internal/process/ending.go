@@ -17,13 +17,13 @@ type Ending struct {
 
 // Reasons of an Ending.
 const (
-	// Orphaned: the runner gave no sign of life for too long.
+	// Orphaned means that the runner gave no sign of life for too long.
 	Orphaned = "the runner could not keep its claim for too long"
-	// Unkept: the keeper has died, and the program with it.
+	// Unkept means that the keeper has died, and the program with it.
 	Unkept = "the process that keeps programs has died"
 )
 
-// String says it for people.
+// String describes the ending for people.
 func (e Ending) String() string {
 	switch {
 	case e.Why != "":

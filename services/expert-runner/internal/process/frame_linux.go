@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// order is a frame from the runner to its keeper about the program of a number. With a path it starts the program, with the
+// order is a frame from the runner to its keeper about the program with a number. With a path it starts the program, with the
 // attached files as its descriptors; with a signal it sends the signal; otherwise it renews the program.
 type order struct {
 	Program int                    `json:"program"`
@@ -26,7 +26,7 @@ type order struct {
 	Groups  []syscall.SysProcIDMap `json:"groups,omitempty"`
 	Ambient []uintptr              `json:"ambient,omitempty"`
 	Signal  syscall.Signal         `json:"signal,omitempty"`
-	// Until is the Moment after which the program is not started any more; 0 for no limit.
+	// Until is the time after which the program must not be started; 0 for no limit.
 	Until Moment `json:"until,omitempty"`
 }
 
@@ -34,7 +34,7 @@ type order struct {
 type word struct {
 	Program int     `json:"program"`
 	Fault   string  `json:"fault,omitempty"`
-	Late    bool    `json:"late,omitempty"` // It was not started, since its moment had passed.
+	Late    bool    `json:"late,omitempty"` // It was not started because its time had passed.
 	Ending  *Ending `json:"ending,omitempty"`
 }
 
@@ -44,7 +44,7 @@ const mostFiles = 32
 // headLength is the length of the frame header.
 const headLength = 4
 
-// frame is the bytes of one message.
+// frame encodes one message.
 func frame(v any) ([]byte, error) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -82,7 +82,7 @@ type source interface {
 	read(text, rights []byte) (n, taken int, err error)
 }
 
-// polled is a line in the runtime's poller; blocking is one that blocks a thread.
+// polled is a connection in the runtime's poller; blocking is one that blocks a thread.
 type (
 	polled   struct{ *net.UnixConn }
 	blocking int

@@ -61,7 +61,7 @@ func (d *direct) live(g *Group, started chan<- error) {
 		return
 	}
 	await(d.cmd.Process.Pid)
-	d.signal(syscall.SIGKILL) // What is left of the group.
+	d.signal(syscall.SIGKILL) // Kills the rest of the group.
 	d.mu.Lock()
 	err = d.cmd.Wait()
 	d.gone = true
@@ -89,13 +89,13 @@ func (*direct) renew() {} // Only its own runner ends it.
 // Exited is closed when the program has ended and its whole group was killed.
 func (g *Group) Exited() <-chan struct{} { return g.exited }
 
-// Wait blocks until then and gives how the program ended. An error means that this is unknown.
+// Wait blocks until the program has ended and returns how it ended. An error means that this is unknown.
 func (g *Group) Wait() (Ending, error) {
 	<-g.exited
 	return g.ending, g.err
 }
 
-// Signal signals the whole group. An empty group is no error.
+// Signal signals the whole group. An empty group is not an error.
 func (g *Group) Signal(s syscall.Signal) { g.reach.signal(s) }
 
 // Renew says that the runner still wants the program. It may be called after the end.
@@ -110,7 +110,7 @@ func (g *Group) End(grace time.Duration) {
 	}
 }
 
-// Ends waits at most this long for the end of the program, and says whether it has ended.
+// Ends waits at most this long for the end of the program, and reports whether it has ended.
 func (g *Group) Ends(within time.Duration) bool {
 	timer := time.NewTimer(within)
 	defer timer.Stop()

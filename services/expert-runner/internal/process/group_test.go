@@ -34,7 +34,7 @@ func both(t *testing.T, test func(t *testing.T, start starts)) {
 // starts is a way to start programs.
 type starts func(*exec.Cmd) (*process.Group, error)
 
-// shell starts a script and gives what it prints as its first line, which it does when it is ready.
+// shell starts a script and returns its first line of output, which it prints when it is ready.
 func shell(t *testing.T, start starts, cmd *exec.Cmd) (*process.Group, string) {
 	t.Helper()
 	pipes, err := process.Connect(cmd)
@@ -76,11 +76,11 @@ func TestAnUnwillingProgramIsKilled(t *testing.T) {
 		if ending, _ := group.Wait(); ending.Signal != syscall.SIGKILL {
 			t.Errorf("it ended with %s", ending)
 		}
-		group.Signal(syscall.SIGKILL) // Its number may have been reused: no process is reached.
+		group.Signal(syscall.SIGKILL) // Its number may have been reused, so no process is signalled.
 	})
 }
 
-// What was asked of the kernel before stays.
+// Attributes that were set before stay.
 func TestAttributesOfAProgramAreExtended(t *testing.T) {
 	cmd := script(`echo ready; read never`)
 	cmd.SysProcAttr = &syscall.SysProcAttr{}

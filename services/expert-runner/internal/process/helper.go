@@ -2,14 +2,14 @@ package process
 
 import "os"
 
-// Helper says that this program can be started again as the keeper of programs. Only Hook gives one that can.
+// Helper says that this program can be started again as the keeper of programs. Only Hook returns one that can.
 type Helper struct{ hooked bool }
 
 // keeperArgument is the hidden argument that makes a program the keeper.
 const keeperArgument = "--keep-programs"
 
-// Hook gives the Helper of a program that can be the keeper. A process that was started as the keeper never gets there: it does its work
-// before the packages behind this one are initialised, which it would keep in memory for as long as its runner lives.
+// Hook returns the Helper of a program that can be the keeper. A process that was started as the keeper never returns from here: it
+// does its work before later packages are initialised, whose memory it would otherwise hold for as long as its runner lives.
 func Hook() Helper { return Helper{hooked: asKeeper} }
 
 // asKeeper is true in any process that is not the keeper.

@@ -18,34 +18,34 @@ import (
 type keeping struct {
 	after time.Duration
 	said  chan []byte   // Frames that the runner has not read yet, because it is suspended.
-	alone chan struct{} // Closed when the line has ended and no process is left.
+	alone chan struct{} // Closed when the connection has ended and no process is left.
 
 	mu       sync.Mutex // Guards the fields below, and is held while a process is started, signalled or reaped, so that process ids stay valid.
-	born     *sync.Cond // Of mu: a program was started, or the line has ended.
+	born     *sync.Cond // Of mu: a program was started, or the connection has ended.
 	programs map[int]*program
-	leaders  map[int]*program // By process.
-	behind   bool             // There are frames in said.
+	leaders  map[int]*program // By process id.
+	behind   bool             // said has frames.
 	over     bool
 }
 
-// program is one that was started.
+// program is a program that was started.
 type program struct {
 	number, pid int
 	mark        string
-	timer       *time.Timer // Ends the program when it is not renewed.
+	timer       *time.Timer // Ends the program unless it is renewed.
 	why         string
 }
 
 // roomForWords is how many frames may wait for a suspended runner; there are two per program.
 const roomForWords = 1 << 14
 
-// keeperLine is the descriptor of the keeper's end.
+// keeperLine is the descriptor of the keeper's end of the connection.
 const keeperLine = 3
 
-// keep is the keeper process. It gives the exit code.
+// keep runs the keeper process and returns the exit code.
 func keep(after string) int {
 	runtime.LockOSThread() // Programs die with the thread that started them.
-	// These signals would end it. If it ignored them, programs would ignore them too.
+	// These signals would end the keeper. If it ignored them, programs would ignore them as well.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGTSTP,
 		syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM)
 	limit, err := time.ParseDuration(after)
@@ -60,7 +60,7 @@ func keep(after string) int {
 		after: limit, said: make(chan []byte, roomForWords), alone: make(chan struct{}), programs: map[int]*program{}, leaders: map[int]*program{},
 	}
 	k.born = sync.NewCond(&k.mu)
-	// They end with the process.
+	// Both end with the process.
 	go k.bury()
 	go k.speak()
 	k.listen()
@@ -75,7 +75,7 @@ func Now() Moment {
 	return Moment(t.Nano())
 }
 
-// listen executes orders until the runner closes the line, or dies.
+// listen executes orders until the runner closes the connection or dies.
 func (k *keeping) listen() {
 	for {
 		o := &order{}
@@ -122,7 +122,7 @@ func (k *keeping) say(w word) {
 	k.said <- text
 }
 
-// speak sends the frames that the runner has not read at once.
+// speak sends the frames that the runner was not ready to read.
 func (k *keeping) speak() {
 	for text := range k.said {
 		_, _ = unix.SendmsgN(keeperLine, text, nil, nil, unix.MSG_NOSIGNAL) // A runner that does not read is dead.
@@ -135,7 +135,7 @@ func (k *keeping) speak() {
 // start starts a program in a new process group. k.mu is held.
 func (k *keeping) start(o *order, fds []int) {
 	defer closeAll(fds)
-	if o.Until != 0 && Now() > o.Until { // The runner was suspended after it had checked whether it may.
+	if o.Until != 0 && Now() > o.Until { // The runner was suspended after it had checked its claim.
 		k.say(word{Program: o.Program, Late: true})
 		return
 	}
@@ -218,7 +218,7 @@ func (k *keeping) bury() {
 		k.mu.Lock()
 		p := k.leaders[pid]
 		if p != nil {
-			_ = syscall.Kill(-pid, syscall.SIGKILL) // Its number is still its own.
+			_ = syscall.Kill(-pid, syscall.SIGKILL) // Not yet reaped, so the number is still its own.
 		}
 		var status syscall.WaitStatus
 		_, _ = syscall.Wait4(pid, &status, 0, nil) // It is dead.
@@ -228,14 +228,14 @@ func (k *keeping) bury() {
 			delete(k.leaders, pid)
 			ending := endingOf(status)
 			ending.Why = p.why
-			k.collect(p.mark, looks) // Processes with a parent in it have none now.
+			k.collect(p.mark, looks) // Its orphans have been adopted by now.
 			k.say(word{Program: p.number, Ending: &ending})
 		}
 		k.mu.Unlock()
 	}
 }
 
-// another waits until there is a program; false if there will be none.
+// another waits until there is a program; false if there will be no more.
 func (k *keeping) another() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -245,7 +245,7 @@ func (k *keeping) another() bool {
 	return len(k.programs) > 0
 }
 
-// dead waits until a child has ended, and leaves it unreaped.
+// dead waits until a child has ended, without reaping it.
 func dead() (pid int, err error) {
 	var info [128]byte
 	_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, unix.P_ALL, 0, uintptr(unsafe.Pointer(&info)), unix.WEXITED|unix.WNOWAIT, 0, 0)
@@ -288,6 +288,6 @@ func (k *keeping) finish() {
 
 func closeAll(fds []int) {
 	for _, fd := range fds {
-		_ = unix.Close(fd) // They are ours.
+		_ = unix.Close(fd) // The descriptors belong to this process.
 	}
 }

@@ -10,17 +10,18 @@ import (
 // DefaultOrphanAfter is how long a program continues without a sign of life from its runner.
 const DefaultOrphanAfter = 5 * time.Minute
 
-// beats is how many renewals a program without a claim gets per period, although one would suffice.
+// beats is how many renewals per period a program without a claim gets, although one would suffice.
 const beats = 4
 
-// Keeper starts programs that end when the runner dies, or when they are not renewed in time. It starts its process with the first
-// program, and again if it died. It may be used by any number of goroutines; a nil Keeper starts programs without one.
+// Keeper starts programs that end when the runner dies, or when they are not renewed in time. It starts the keeper process with the
+// first program, and again if it has died. It may be used by any number of goroutines; a nil Keeper starts programs without a
+// keeper process.
 type Keeper struct {
 	helper Helper
 	after  time.Duration
 
 	mu     sync.Mutex // Guards the fields below.
-	line   *line      // To the process; nil before the first program.
+	line   *line      // The connection to the process; nil before the first program.
 	closed bool
 }
 
@@ -28,7 +29,7 @@ type Keeper struct {
 // are suspended and while the machine sleeps.
 type Moment int64
 
-// After is the moment so much later.
+// After returns the time d later.
 func (m Moment) After(d time.Duration) Moment { return m + Moment(d) }
 
 // NewKeeper makes a keeper. A program is ended if it is not renewed for this long, DefaultOrphanAfter if 0. If there can be no
@@ -43,14 +44,13 @@ func NewKeeper(h Helper, after time.Duration) *Keeper {
 // errClosed is the error of a start after Close.
 var errClosed = errors.New("start program: the runner ends")
 
-// ErrLate means that a program was not started because its moment had passed.
+// ErrLate means that a program was not started because its time had passed.
 var ErrLate = errors.New("start program: the order came too late")
 
 // Start runs the program in a new process group. It must be renewed.
 func (k *Keeper) Start(cmd *exec.Cmd) (*Group, error) { return k.StartUntil(cmd, 0) }
 
-// StartUntil is Start, but gives ErrLate if the moment has passed; then the program may be started again. A moment of 0 never
-// passes.
+// StartUntil is Start, but returns ErrLate if the time has passed; then the program may be started again. A time of 0 never passes.
 func (k *Keeper) StartUntil(cmd *exec.Cmd, until Moment) (*Group, error) {
 	if k == nil || !k.helper.hooked || !supported {
 		return Start(cmd)
@@ -62,7 +62,7 @@ func (k *Keeper) StartUntil(cmd *exec.Cmd, until Moment) (*Group, error) {
 	return l.start(cmd, until)
 }
 
-// Keep runs the program like Start, and renews it as long as the runner runs.
+// Keep starts the program like Start, and renews it as long as the runner runs.
 func (k *Keeper) Keep(cmd *exec.Cmd) (*Group, error) {
 	g, err := k.Start(cmd)
 	if err != nil || k == nil {
@@ -85,7 +85,7 @@ func (g *Group) beat(every time.Duration) {
 	}
 }
 
-// open gives the line to the process, which it starts if there is none.
+// open returns the connection to the process, which it starts if necessary.
 func (k *Keeper) open() (*line, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 )
 
-// output is what a program prints.
+// output returns what a program prints.
 func output(t *testing.T, start starts, cmd *exec.Cmd) string {
 	t.Helper()
 	pipes, err := process.Connect(cmd)
@@ -45,7 +45,7 @@ func output(t *testing.T, start starts, cmd *exec.Cmd) string {
 	return string(text)
 }
 
-// Nothing of runner or keeper reaches a program but what it is given.
+// A program gets from runner and keeper only what it is meant to have.
 func TestAProgramHasOfItsKeeperNoMoreThanOfItsRunner(t *testing.T) {
 	t.Setenv("SECRET", "of the runner")
 	var seen []string
@@ -54,7 +54,7 @@ func TestAProgramHasOfItsKeeperNoMoreThanOfItsRunner(t *testing.T) {
 		cmd.Dir, cmd.Env = "/usr", []string{"A=1", "PATH=/usr/bin:/bin"}
 		seen = append(seen, output(t, start, cmd))
 	})
-	// What starts the test may leave files open to it, and so to programs that it starts itself.
+	// The parent of the test may have left files open, which the test passes on to programs that it starts itself.
 	files, direct, _ := strings.Cut(seen[0], "/usr\n")
 	kept, keeper, _ := strings.Cut(seen[1], "/usr\n")
 	for file := range strings.FieldsSeq(kept) {
@@ -62,7 +62,7 @@ func TestAProgramHasOfItsKeeperNoMoreThanOfItsRunner(t *testing.T) {
 			t.Errorf("it has file %s of the keeper", file)
 		}
 	}
-	// The same goes for signals that it ignores.
+	// The same holds for ignored signals.
 	direct, ignored, _ := strings.Cut(direct, "SigIgn:")
 	keeper, ignoredOfKeeper, _ := strings.Cut(keeper, "SigIgn:")
 	if of, by := signals(t, ignored), signals(t, ignoredOfKeeper); by&^of != 0 {
@@ -83,7 +83,7 @@ func signals(t *testing.T, text string) uint64 {
 	return set
 }
 
-// More than a socket takes at once.
+// The command line exceeds what a socket takes at once.
 func TestAProgramMayHaveALongCommandLine(t *testing.T) {
 	both(t, func(t *testing.T, start starts) {
 		cmd := script(`echo $#; echo ${#10}`)
@@ -97,7 +97,7 @@ func TestAProgramMayHaveALongCommandLine(t *testing.T) {
 	})
 }
 
-// keepers are the processes that keep programs for this one, with what they have open and their children.
+// keepers returns the keeper processes of this process, with their open files and children.
 func keepers(t *testing.T) (list []string) {
 	t.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*")
@@ -151,7 +151,7 @@ func TestManyProgramsAtOnceLeaveNothingInTheirKeeper(t *testing.T) {
 	}
 }
 
-// What is not renewed is ended; what is renewed goes on.
+// A program ends without renewal and continues with it.
 func TestAProgramEndsWhenItIsNotRenewed(t *testing.T) {
 	k := process.NewKeeper(helper, 2*time.Second)
 	defer k.Close()
@@ -169,7 +169,7 @@ func TestAProgramEndsWhenItIsNotRenewed(t *testing.T) {
 	}
 }
 
-// A runner that stood still between its look at the claim and its order may not have the claim any more.
+// A runner that was suspended between checking its claim and giving the order may have lost the claim.
 func TestAProgramIsNotStartedBehindTheMomentUntilWhichThatIsInOrder(t *testing.T) {
 	k := process.NewKeeper(helper, 0)
 	defer k.Close()

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lead makes the process the leader of a group of its own.
+// lead makes the process the leader of a new group.
 func lead(attr *syscall.SysProcAttr) { attr.Setpgid = true }
 
 // await blocks until the process has ended and leaves it unreaped, so that the number of the group cannot be reused (kqueue(2),

@@ -22,7 +22,7 @@ const self = "/proc/self/exe"
 // patience is how long a keeper may take to answer, or to read an order. A keeper that hangs is killed.
 const patience = 10 * time.Second
 
-// line is the runner's end of one keeper process. Its goroutine ends with that process.
+// line is the runner's connection to one keeper process. Its goroutine ends with that process.
 type line struct {
 	keeper *exec.Cmd
 	conn   *net.UnixConn
@@ -41,7 +41,7 @@ type kept struct {
 	number  int
 	group   *Group
 	mark    string
-	started chan error // Has room for the one answer there is.
+	started chan error // Has room for the only answer.
 }
 
 // dial starts a keeper.
@@ -51,13 +51,13 @@ func dial(after time.Duration) (*line, error) {
 		return nil, fmt.Errorf("start keeper: %w", err)
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "keeper")
-	defer func() { _ = theirs.Close() }() // It has its own.
+	defer func() { _ = theirs.Close() }() // The keeper has a copy.
 	conn, err := connection(pair[0])
 	if err != nil {
 		return nil, fmt.Errorf("start keeper: %w", err)
 	}
 	l := &line{conn: conn, ended: make(chan struct{}), kept: map[int]*kept{}}
-	// In a separate session, so that signals of the terminal do not reach it. It gets nothing of the runner's environment.
+	// A separate session, so that signals of the terminal do not reach it. It gets nothing of the runner's environment.
 	l.keeper = &exec.Cmd{
 		Path: self, Args: []string{"jobgraph-keeper", keeperArgument, after.String()}, Env: []string{"GOMAXPROCS=4"}, Dir: "/",
 		ExtraFiles: []*os.File{theirs}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
@@ -70,7 +70,7 @@ func dial(after time.Duration) (*line, error) {
 	return l, nil
 }
 
-// connection makes a connection of one end of a socket pair.
+// connection makes a connection from one end of a socket pair.
 func connection(fd int) (*net.UnixConn, error) {
 	file := os.NewFile(uintptr(fd), "line")
 	defer func() { _ = file.Close() }() // The connection has a copy.
@@ -80,13 +80,13 @@ func connection(fd int) (*net.UnixConn, error) {
 	}
 	end, ok := c.(*net.UnixConn)
 	if !ok {
-		_ = c.Close() // It is not used.
+		_ = c.Close() // The error path does not use it.
 		return nil, fmt.Errorf("the line to the keeper is a %T", c)
 	}
 	return end, nil
 }
 
-// start has the keeper start a program.
+// start makes the keeper start a program.
 func (l *line) start(cmd *exec.Cmd, until Moment) (*Group, error) {
 	var files []*os.File
 	for _, end := range []any{cmd.Stdin, cmd.Stdout, cmd.Stderr} {
@@ -96,7 +96,7 @@ func (l *line) start(cmd *exec.Cmd, until Moment) (*Group, error) {
 			if err != nil {
 				return nil, fmt.Errorf("start program: %w", err)
 			}
-			defer func() { _ = null.Close() }() // The keeper has its own.
+			defer func() { _ = null.Close() }() // The keeper has a copy.
 			f = null
 		}
 		files = append(files, f)
@@ -168,7 +168,7 @@ func (p *kept) over() bool {
 	}
 }
 
-// listen reads the keeper's frames until it dies, and its programs with it.
+// listen reads the keeper's frames until the keeper dies, and its programs with it.
 func (l *line) listen() {
 	for {
 		var w word
@@ -177,7 +177,7 @@ func (l *line) listen() {
 		}
 		l.heard(&w)
 	}
-	l.kill() // It would go unnoticed.
+	l.kill() // Otherwise it would go unnoticed.
 	_ = l.keeper.Wait()
 	_ = l.conn.Close()
 	l.lose()
@@ -205,7 +205,7 @@ func (l *line) heard(w *word) {
 	}
 }
 
-// lose ends the programs of a dead keeper: their leaders died at once, the others are found by their marks.
+// lose ends the programs of a dead keeper: their leaders died with it, other processes are found by their marks.
 func (l *line) lose() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -239,7 +239,7 @@ func (l *line) broken() bool {
 	return l.dead
 }
 
-// close closes the line; then the keeper kills its programs and exits. If it does not, it is killed.
+// close closes the connection; then the keeper kills its programs and exits. If it does not, it is killed.
 func (l *line) close() {
 	_ = l.conn.CloseWrite() // It may be dead.
 	timer := time.AfterFunc(patience, l.kill)
@@ -250,7 +250,7 @@ func (l *line) close() {
 // Mark is the variable that identifies the processes of a program: each program has its own value.
 const Mark = "JOBGRAPH_WORKSPACE="
 
-// markOf is the entry of an environment that marks a program; empty when it has none.
+// markOf returns the entry of an environment that marks a program; empty if it has none.
 func markOf(env []string) string {
 	if i := slices.IndexFunc(env, func(e string) bool { return strings.HasPrefix(e, Mark) }); i >= 0 {
 		return env[i]

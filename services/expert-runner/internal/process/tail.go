@@ -38,7 +38,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Text is the end of the stream, as valid UTF-8 and, if there are several lines, whole lines.
+// Text returns the end of the stream, as valid UTF-8 and, if there are several lines, whole lines.
 func (t *Tail) Text() string { return t.End(t.Limit) }
 
 // End is Text with a lower limit, in bytes.

@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 )
 
-// However much was written, and however it came: no part of a secret is left where the tail was cut off.
+// However much was written, and in whichever pieces: where the tail was cut, no part of a secret is left.
 func TestATailIsCutWhereNoSecretIs(t *testing.T) {
 	const secret = "a-secret-of-the-program-0123456789"
 	for size := 1; size < 60; size++ {

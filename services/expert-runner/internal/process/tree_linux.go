@@ -47,13 +47,13 @@ func killOnce(marks []string) (found bool) {
 	return found
 }
 
-// marked reports whether the environment of a process has an entry. An unreadable one has not.
+// marked reports whether the environment of a process has an entry; false if it is unreadable.
 func marked(pid int, mark string) bool {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	return err == nil && mark != "" && bytes.Contains(append([]byte{0}, env...), []byte("\x00"+mark+"\x00"))
 }
 
-// descendants are all processes below one, from its threads' lists of children.
+// descendants returns all processes below one, from the lists of children of its threads.
 func descendants(pid int) []int {
 	var all []int
 	for _, child := range children(pid) {
@@ -62,7 +62,7 @@ func descendants(pid int) []int {
 	return all
 }
 
-// adopted are the processes that were reparented to this one, and those that its first thread has started.
+// adopted returns the processes that were reparented to this one, and those that its first thread has started.
 func adopted() []int {
 	pid := strconv.Itoa(os.Getpid())
 	text, err := os.ReadFile("/proc/" + pid + "/task/" + pid + "/children")
@@ -72,7 +72,7 @@ func adopted() []int {
 	return numbers(text)
 }
 
-// children are the children of a process. On a kernel without these lists all processes are checked.
+// children returns the children of a process. On a kernel without these lists it checks all processes.
 func children(pid int) []int {
 	lists, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children") // The pattern is well-formed.
 	if len(lists) == 0 {
@@ -115,15 +115,15 @@ func childrenByParent(pid int) []int {
 // CountDescendants counts the processes below this one.
 func CountDescendants() int { return len(descendants(os.Getpid())) }
 
-// KillDescendants kills the processes below this one, and reaps none.
+// KillDescendants kills the processes below this one without reaping them.
 func KillDescendants() {
 	for _, pid := range descendants(os.Getpid()) {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // It may have ended.
 	}
 }
 
-// EndDescendants kills every process below this one and reaps those that become its children, until none is left or the
-// time is over. The caller is a child subreaper, and reaps nothing meanwhile.
+// EndDescendants kills every process below this one and reaps those that become its children, until none is left or the time is up.
+// The caller is a child subreaper, and reaps nothing meanwhile.
 func EndDescendants(within time.Duration) {
 	tick := time.NewTicker(killAgain) // A kill takes effect a moment later.
 	defer tick.Stop()

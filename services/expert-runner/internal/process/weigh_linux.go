@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// DescendantsHold reports whether the processes below this one have more than so many bytes in RAM together. Pages that several of them
-// share count once: exact sums cost more, and are only made when the sum of all resident pages is above the limit.
+// DescendantsHold reports whether the processes below this one have more than this many bytes in RAM together. Pages that they
+// share count once: exact sums cost more, and are computed only if the sum of all resident pages is above the limit.
 func DescendantsHold(most int64) bool {
 	all := descendants(os.Getpid())
 	total := int64(0)
@@ -36,7 +36,8 @@ func resident(pid int) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// share is its share of that, in which a page of n processes counts as a part of n; all of it where the kernel does not tell.
+// share returns the process's share of resident memory, in which a page of n processes counts as one n-th; all of it if the kernel
+// does not tell.
 func share(pid int) int64 {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
 	for line := range bytes.Lines(text) {

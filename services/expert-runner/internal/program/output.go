@@ -15,9 +15,9 @@ type output struct {
 	flood    func() // Called once, when the stream is too long.
 
 	first, last []byte
-	printed     int // Bytes that came, for flood.
+	printed     int // Bytes received, for flood.
 	kept        int // Bytes without secrets.
-	told        int // Bytes that were passed on.
+	told        int // Bytes passed on.
 	cut         []byte
 }
 
@@ -64,7 +64,7 @@ func (o *output) tell(text string) {
 	}
 }
 
-// text is what is kept, with a line in place of what is not.
+// text returns what is kept, with a line in place of what was left out.
 func (o *output) text() string {
 	o.take(o.redactor.Flush())
 	last := o.last

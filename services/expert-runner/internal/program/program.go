@@ -21,7 +21,7 @@ import (
 
 // Limits of one program.
 const (
-	// MostShown is how much of the output is kept, half of it from the beginning and half from the end, in bytes.
+	// MostShown is how much of the output is kept, in bytes: half of it from the beginning and half from the end.
 	MostShown = 48 << 10
 	// MostPrinted is how much a program may print before it is ended, in bytes.
 	MostPrinted = 64 << 20
@@ -46,11 +46,11 @@ type Runner struct {
 	Secrets *redact.Set
 }
 
-// Order is one program.
+// Order describes one program to run.
 type Order struct {
 	// Argv is the program with its arguments. A name without a slash is looked up in the path of the runner.
 	Argv []string
-	// Dir is the folder that it runs in and may write to, with the folder for temporary files inside.
+	// Dir is the working folder, which the program may write to; Temp is the folder for temporary files inside it.
 	Dir, Temp string
 	// Input is its standard input.
 	Input string
@@ -62,9 +62,9 @@ type Order struct {
 
 // Result is how a program ended.
 type Result struct {
-	// Output is standard output and standard error as they came, without what MostShown left out.
+	// Output is standard output and standard error in the order of writing, without what MostShown left out.
 	Output string
-	// Code is the exit code, or Signal what ended it.
+	// Code is the exit code; Signal is the signal that ended it, if any.
 	Code   int
 	Signal syscall.Signal
 	// Ended says why the program was ended by the runner; empty if it ended by itself.
@@ -76,7 +76,7 @@ type Result struct {
 // ErrAbsent means that a program does not exist on this machine.
 var ErrAbsent = errors.New("there is no such program")
 
-// Find returns the path of a program, or ErrAbsent.
+// Find returns the path of a program. Errors: ErrAbsent.
 func (r *Runner) Find(name string) (string, error) {
 	if strings.ContainsRune(name, '/') {
 		return name, nil
@@ -90,8 +90,8 @@ func (r *Runner) Find(name string) (string, error) {
 	return "", fmt.Errorf("%q is in none of %s: %w", name, r.Path, ErrAbsent)
 }
 
-// Run runs a program of a task to its end. The error is that of the context, of a lost claim, or of the sandbox: the
-// program did not run, or how it ended is unknown.
+// Run runs a program of a task to its end. The error is that of the context, of a lost claim, or of the sandbox: then the program
+// did not run, or how it ended is unknown.
 func (r *Runner) Run(ctx context.Context, t *expert.Task, o Order) (Result, error) {
 	path, err := r.Find(o.Argv[0])
 	if err != nil {
@@ -136,7 +136,7 @@ func (r *Runner) Run(ctx context.Context, t *expert.Task, o Order) (Result, erro
 	return result, err
 }
 
-// await reads the output until the program has ended, or ends it.
+// await reads the output until the program has ended, and ends it if necessary.
 func (r *Runner) await(ctx context.Context, o Order, group *process.Group, pipes *process.Pipes) (Result, error) {
 	bounded, end := context.WithTimeoutCause(ctx, o.Timeout, errTimeout)
 	defer end()
@@ -144,7 +144,7 @@ func (r *Runner) await(ctx context.Context, o Order, group *process.Group, pipes
 	defer stop(nil)
 	out := &output{said: o.Said, redactor: r.Secrets.Redactor().Stream(false), flood: func() { stop(errFlood) }}
 	full := &Quota{Dir: o.Dir, Limit: r.Policy.Limits.Workspace}
-	var copies sync.WaitGroup // The goroutines at the pipes; they end when the pipes do.
+	var copies sync.WaitGroup // The goroutines at the pipes, which end when the pipes do.
 	copies.Go(func() {
 		_, _ = io.WriteString(pipes.Stdin, o.Input) // The program may not read it.
 		_ = pipes.Stdin.Close()

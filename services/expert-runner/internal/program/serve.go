@@ -11,17 +11,17 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
-// Beside is a program that runs beside the calls of a run, in its workspace, and is spoken to.
+// Beside is a program that runs for the whole run, beside its calls, in its workspace, and communicates with the runner.
 type Beside struct {
 	// Dir is the workspace, which it may write to.
 	Dir string
-	// Policy is what it may do besides.
+	// Policy is what it may do besides writing to Dir.
 	Policy sandbox.Policy
 	// Ended is called from another goroutine, at most once, when the program was ended because it broke a limit.
 	Ended func(why error)
 }
 
-// Serve starts a program beside a run. The caller has set its streams and its environment, ends its group, and then calls release.
+// Serve starts a program beside a run. The caller sets its streams and its environment, ends its group, and then calls release.
 func (r *Runner) Serve(ctx context.Context, t *expert.Task, cmd *exec.Cmd, b Beside) (group *process.Group, release func(), err error) {
 	policy := b.Policy
 	policy.Write, policy.Untrusted = append([]string{b.Dir}, policy.Write...), true

@@ -19,7 +19,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
-// besideArgument makes the test binary a program that says on descriptor 3 what it reads there, and whether it can talk to itself.
+// besideArgument makes the test binary a program that writes to descriptor 3 what it reads there, and whether it can talk to
+// itself.
 const besideArgument = "--beside"
 
 func besideMain() {
@@ -29,7 +30,7 @@ func besideMain() {
 	os.Exit(0)
 }
 
-// alone talks to itself over the loopback.
+// alone talks to itself over the loopback interface.
 func alone() error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -42,12 +43,13 @@ func alone() error {
 	return errors.Join(err, l.Close())
 }
 
-// A program at level namespaces gets a line to the runner, and its own loopback; at any other level a line is refused.
+// A program at level namespaces gets a connection to the runner, and a separate loopback interface; at any other level a connection
+// is refused.
 func TestAProgramWithoutNetworkHasItsLineAndItself(t *testing.T) {
 	for _, level := range []sandbox.Level{sandbox.BestEffort, sandbox.Landlock} {
 		box, err := sandbox.NewBoxes(helper).Open(level)
 		if errors.Is(err, sandbox.ErrUnavailable) {
-			continue // Then there is nothing that could be refused.
+			continue // This level could not refuse anything.
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +78,7 @@ func TestAProgramWithoutNetworkHasItsLineAndItself(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = io.WriteString(ours, "hello\n")
-		said, readErr := io.ReadAll(ours) // Ends with the program, whose copy is the last.
+		said, readErr := io.ReadAll(ours) // Ends with the program, which has the last copy.
 		if err = errors.Join(err, readErr); err != nil || string(said) != `heard "hello\n" <nil>, itself: <nil>` {
 			t.Errorf("%s: %s %v", box.Level(), said, err)
 		}

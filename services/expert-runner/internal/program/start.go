@@ -10,8 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 )
 
-// startWithin is how long after a check of the claim a program may be started; a runner that was suspended in between
-// checks again.
+// startWithin is how long after a check of the claim a program may be started; a runner that was suspended in between checks again.
 const startWithin = time.Second
 
 // Start starts a program of a task if this runner still has the claim. A keeper of a run without a claim lasts as long as

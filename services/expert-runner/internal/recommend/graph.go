@@ -11,12 +11,12 @@ import (
 // DefaultThreshold is the default minimum score of an edge.
 const DefaultThreshold = 0.5
 
-// Graph has actions by name. Every edge has a score from 0 to 1: how well its end fits its start.
+// Graph has actions by name. Every edge has a score from 0 to 1 that says how well its end fits its start.
 type Graph map[string]Action
 
 // Action is a way to go about work.
 type Action struct {
-	// Description tells the model of it.
+	// Description describes it to the model.
 	Description string `yaml:"description"`
 	// Tools are its tools, or patterns of tool names such as server__*, with their scores.
 	Tools map[string]float64 `yaml:"tools"`
@@ -26,7 +26,7 @@ type Action struct {
 
 // Wish says where a recommendation begins, and how far it goes.
 type Wish struct {
-	// Actions are those that it begins with.
+	// Actions are the actions to begin with.
 	Actions []string
 	// Hops is how many edges between actions are followed, Threshold the minimum score of an edge of either kind.
 	Hops      int
@@ -75,7 +75,7 @@ func (g Graph) Recommend(w Wish) (r Recommendation) {
 	return r
 }
 
-// fitting are the ends of edges with a sufficient score, sorted.
+// fitting returns the ends of edges with a sufficient score, sorted.
 func fitting(edges map[string]float64, threshold float64) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(edges)) {
 		if edges[name] >= threshold {
@@ -99,7 +99,7 @@ func (g Graph) Faults(field string, known func(name string) bool) (faults events
 	return faults
 }
 
-// edgeFaults are what is wrong with the edges of an action to ends of one kind.
+// edgeFaults returns what is wrong with the edges of an action to ends of one kind.
 func edgeFaults(field string, edges map[string]float64, kind string, known func(string) bool) (faults events.Faults) {
 	for _, end := range slices.Sorted(maps.Keys(edges)) {
 		add := func(message, hint string) {

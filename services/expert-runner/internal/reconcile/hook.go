@@ -17,32 +17,32 @@ import (
 // DefaultTimeout is how long a hook may take to answer.
 const DefaultTimeout = 30 * time.Second
 
-// goal is what a hook is asked.
+// goal is the question to a hook.
 const goal = "Say whether this effect took place, without making it"
 
 // Hook asks a runner. It may be asked from any number of goroutines.
 type Hook struct {
-	// Runner is what is asked, as an expert.
+	// Runner is the expert that is asked.
 	Runner expert.Runner
 	// Timeout bounds the answer; DefaultTimeout when 0.
 	Timeout time.Duration
 }
 
-// Question is what a hook gets as its input named "effect".
+// Question is the input of a hook, named "effect".
 type Question struct {
 	// Key identifies the effect within the run that began it, Name says what it is: "http", "command", "tool pay".
 	Key  string `json:"key"`
 	Name string `json:"name"`
-	// Args are those that the journal has of the call.
+	// Args are the arguments of the call in the journal.
 	Args json.RawMessage `json:"args,omitempty"`
-	// Run is the run that began it, IdempotencyKey the one that run had.
+	// Run is the run that began it, IdempotencyKey the key of that run.
 	Run            int    `json:"run"`
 	IdempotencyKey string `json:"idempotency_key"`
 }
 
-// Answer is what a hook gives back.
+// Answer is the answer of a hook.
 type Answer struct {
-	// State is done, not_done or unknown; Result what a done effect has given.
+	// State is done, not_done or unknown; Result is the result of an effect that is done.
 	State  run.Outcome     `json:"state"`
 	Result json.RawMessage `json:"result"`
 	// Reason is for people.
@@ -83,7 +83,7 @@ func told(r *events.SubJobReported) string {
 	return r.Lesson
 }
 
-// question is the effect as work.
+// question returns the effect as work.
 func question(q *expert.Inquiry) (*events.Work, error) {
 	key := run.KeyOf(q.Work, q.Intent.Run)
 	about := Question{Key: q.Intent.Key, Name: q.Intent.Name, Run: q.Intent.Run, IdempotencyKey: key}
@@ -101,7 +101,7 @@ func question(q *expert.Inquiry) (*events.Work, error) {
 	}, nil
 }
 
-// read takes an answer for what it says; one that is none says nothing.
+// read returns the resolution in an answer; the outcome stays unknown if it has none.
 func read(output json.RawMessage) run.Resolution {
 	var a Answer
 	if err := json.Unmarshal(output, &a); err != nil {

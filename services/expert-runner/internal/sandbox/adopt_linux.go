@@ -14,11 +14,11 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 )
 
-// lastKills bounds how long processes that the program left behind are hunted.
+// lastKills bounds the hunt for processes that the program left behind.
 const lastKills = 5 * time.Second
 
-// adopt runs the program below a second helper, and ends what the program leaves behind, even in sessions of its own and
-// without its environment. It stays unrestricted, so that the program cannot signal or trace it.
+// adopt runs the program below a second helper, and ends what the program leaves behind, even in separate sessions and without its
+// environment. This process stays unrestricted, so that the program cannot signal or trace it.
 func adopt(path string, argv, env []string, o order, s *said) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("adopt processes: %w", err)
@@ -66,7 +66,7 @@ func startHelper(path string, argv, env []string, o *order) (pid int, err error)
 	if err != nil {
 		return 0, fmt.Errorf("start the helper: %w", err)
 	}
-	words, err := io.ReadAll(says) // Ends when the helper becomes the program, which inherits no descriptor of ours.
+	words, err := io.ReadAll(says) // Ends when the helper becomes the program, which inherits none of our descriptors.
 	if err != nil || len(words) == 0 {
 		return pid, err
 	}

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attempts are ways out of a sandbox, by name. Each gives nil if it succeeded.
+// attempts are ways out of a sandbox, by name. Each returns nil if it succeeded.
 func attempts() map[string]func(o *outside) error {
 	all := map[string]func(*outside) error{}
 	for _, list := range []map[string]func(*outside) error{fileAttempts, networkAttempts, processAttempts, kernelAttempts} {
@@ -425,7 +425,7 @@ var kernelAttempts = map[string]func(*outside) error{
 	},
 }
 
-// nobodys is a user without processes.
+// nobodys is the id of a user without processes.
 const nobodys = 4_242_424
 
 func errnoOf(err error) (errno syscall.Errno) {
@@ -433,7 +433,7 @@ func errnoOf(err error) (errno syscall.Errno) {
 	return errno
 }
 
-// number is nil for an error that shows that the kernel has looked at the call.
+// number returns nil for an error which shows that the kernel has looked at the call.
 func number(errno, reached syscall.Errno) error {
 	if errno == reached {
 		return nil

@@ -10,27 +10,27 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 )
 
-// bounds are limits of all processes of a program together, which the kernel does not hold; 0 is no limit.
+// bounds limits all processes of a program together, which the kernel does not do; 0 is no limit.
 type bounds struct {
-	// processes is their number, where the kernel's limit does not bind: it does not bind root.
+	// processes is the maximum number, for root, whom the kernel's limit does not bind.
 	processes int64
-	// memory is what they have in RAM, in bytes.
+	// memory is the maximum in RAM, in bytes.
 	memory int64
 }
 
-// How often processes are counted, and their memory, which costs more.
+// How often processes are counted, and how often their memory, which costs more.
 const (
 	countAgain = 10 * time.Millisecond
 	weighEvery = 10
 )
 
-// hold watches the processes below this one, from a goroutine that ends with over, or with this process. A program above a bound is
-// ended, and its standard error says why.
+// hold watches the processes below this one, from a goroutine that ends with over, or with this process. A program that exceeds a
+// bound is ended, and its standard error says why.
 func (b bounds) hold() (over func(), err error) {
 	if b == (bounds{}) {
 		return func() {}, nil
 	}
-	words, err := unix.FcntlInt(2, unix.F_DUPFD_CLOEXEC, 3) // Of the program, which has descriptor 2 to itself.
+	words, err := unix.FcntlInt(2, unix.F_DUPFD_CLOEXEC, 3) // A copy of the program's descriptor 2, which this process does not use itself.
 	if err != nil {
 		return nil, fmt.Errorf("watch the program: %w", err)
 	}
@@ -60,7 +60,7 @@ func (b bounds) watch(words *os.File, done <-chan struct{}) {
 	}
 }
 
-// broken says which bound the program has broken, or "".
+// broken says which bound the program has exceeded; "" for none.
 func (b bounds) broken(weigh bool) string {
 	if b.processes > 0 && int64(process.CountDescendants()) > b.processes {
 		return fmt.Sprintf("it had more than %d processes", b.processes)

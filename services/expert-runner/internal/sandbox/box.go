@@ -24,7 +24,7 @@ type Boxes struct {
 	tried  map[Level]trial
 }
 
-// trial is what came of a level: the version of Landlock, or why there is no such level.
+// trial is the result of trying a level: the version of Landlock, or why the level is not available.
 type trial struct {
 	version int
 	err     error
@@ -38,7 +38,7 @@ type Box struct {
 	level   Level
 	why     string
 	version int // Of Landlock.
-	newest  int // The newest version of Landlock to use; 0 means that of the kernel.
+	newest  int // The newest version of Landlock to use; 0 means the kernel's.
 }
 
 // Level is the level in force: namespaces, landlock or none.
@@ -50,7 +50,7 @@ func (b *Box) Why() string { return b.why }
 // byName is the reason if this level was requested explicitly.
 const byName = "asked for by name"
 
-// Open gives the box of a level. Auto is the strongest available one, never None; BestEffort never fails. The error is an
+// Open returns the box of a level. Auto is the strongest available one, never None; BestEffort never fails. The error is an
 // ErrUnavailable that says what is missing, and what to do instead.
 func (x *Boxes) Open(level Level) (*Box, error) {
 	asked := []Level{level}
@@ -78,8 +78,8 @@ func (x *Boxes) Open(level Level) (*Box, error) {
 		ErrUnavailable, level, why)
 }
 
-// OpenUntrusted is Open for programs that a model chose. Auto gives no level at which they could signal other processes of their user,
-// or empty their files.
+// OpenUntrusted is Open for programs that a model chose. Auto never yields a level at which they could signal other processes of
+// their user, or empty their files.
 func (x *Boxes) OpenUntrusted(level Level) (*Box, error) {
 	box, err := x.Open(level)
 	if err != nil || level != Auto || box.level != Landlock || box.version >= versionOfScopes {
@@ -100,7 +100,7 @@ func (x *Boxes) try(level Level) trial {
 	return tried
 }
 
-// probe lets the helper do everything at a level except execute a program, and gives the version of Landlock.
+// probe lets the helper do everything at a level except execute a program, and returns the version of Landlock.
 func (x *Boxes) probe(level Level) (version int, err error) {
 	switch {
 	case !supported:
@@ -140,7 +140,7 @@ func (x *Boxes) probe(level Level) (version int, err error) {
 	return said.Version, nil
 }
 
-// Wrap changes a program that was not started yet to run in the box. The Entry must be told when it was started.
+// Wrap changes a program that was not started yet to run in the box. Call Entry.Started once it was started.
 func (b *Box) Wrap(cmd *exec.Cmd, p Policy) (*Entry, error) {
 	if b.level == None {
 		return &Entry{}, nil
@@ -151,7 +151,7 @@ func (b *Box) Wrap(cmd *exec.Cmd, p Policy) (*Entry, error) {
 	return wrap(cmd, b.level, &o)
 }
 
-// named are the program and the files that its arguments name by absolute paths.
+// named returns the program and the files that its arguments name by absolute paths.
 func named(cmd *exec.Cmd) []string {
 	files := []string{cmd.Path}
 	for _, arg := range cmd.Args[min(1, len(cmd.Args)):] {
@@ -222,7 +222,7 @@ type Entry struct {
 // Started closes our copies of the program's descriptors, whether or not it was started.
 func (e *Entry) Started() { closeAll(e.childs) }
 
-// Close lets go of the rest.
+// Close releases the rest.
 func (e *Entry) Close() {
 	if e.says != nil {
 		closeAll([]*os.File{e.says})
@@ -238,7 +238,7 @@ func closeAll(files []*os.File) {
 // lastWords bounds reading the last output of a helper that has ended.
 const lastWords = time.Minute
 
-// Ending gives how a program ended according to the helper. If by is false, the helper did not wait for it, and the status of the
+// Ending returns how a program ended according to the helper. If by is false, the helper did not wait for it, and the status of the
 // operating system counts. The error is the helper's own: the program never ran.
 func (e *Entry) Ending() (code int, signal syscall.Signal, by bool, err error) {
 	s, err := e.read()
@@ -255,7 +255,7 @@ func (e *Entry) read() (s said, err error) {
 	if e.says == nil {
 		return s, nil
 	}
-	_ = e.says.SetReadDeadline(time.Now().Add(lastWords)) // A pipe always takes one.
+	_ = e.says.SetReadDeadline(time.Now().Add(lastWords)) // Setting a deadline on a pipe does not fail.
 	body, _ := io.ReadAll(e.says)                         // The output so far is complete.
 	if len(body) == 0 {
 		return s, nil

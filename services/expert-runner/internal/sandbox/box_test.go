@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
-// helper is what this binary is as a helper.
+// helper is the helper of this test binary.
 var helper sandbox.Helper
 
 func TestMain(m *testing.M) {
@@ -56,7 +56,7 @@ func TestTheStrongestLevelIsTaken(t *testing.T) {
 	}
 }
 
-// Where signals reach other processes, no program that a model chose runs unless the level is asked for by name.
+// At a level where signals reach other processes, no program that a model chose runs unless the level is requested by name.
 func TestOldKernelsDoNotHoldWhatAModelChooses(t *testing.T) {
 	for version, fit := range map[int]bool{1: false, 5: false, 6: true} {
 		h := helper
@@ -75,13 +75,13 @@ func TestOldKernelsDoNotHoldWhatAModelChooses(t *testing.T) {
 	}
 }
 
-// A fault of the helper is told apart from one of the program.
+// Faults of the helper can be told apart from those of the program.
 func TestAProgramThatCannotBeRunIsAFaultOfTheSandbox(t *testing.T) {
 	boxes := sandbox.NewBoxes(helper)
 	for _, level := range []sandbox.Level{sandbox.Landlock, sandbox.Namespaces} {
 		box, err := boxes.Open(level)
 		if err != nil {
-			continue // The test above says what is in force.
+			continue // The test above covers the level in force.
 		}
 		cmd := &exec.Cmd{Path: "/no/such/program", Args: []string{"program"}, Dir: t.TempDir(), Env: []string{}}
 		entry, err := box.Wrap(cmd, sandbox.Policy{})
@@ -93,7 +93,7 @@ func TestAProgramThatCannotBeRunIsAFaultOfTheSandbox(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = group.Wait() // How the helper has ended is in what it says.
+		_, _ = group.Wait() // Its answer says how the helper has ended.
 		if _, _, by, err := entry.Ending(); by || err == nil || !strings.Contains(err.Error(), "enter sandbox: run /no/such/program: no such file") {
 			t.Errorf("%s: %v, %v", level, by, err)
 		}

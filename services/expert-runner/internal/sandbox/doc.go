@@ -1,8 +1,7 @@
-// Package sandbox keeps programs from what is not theirs: files outside the folders they may read and write, the network,
-// sockets of the file system, other processes, rare parts of the kernel, and more of the machine than they may have.
+// Package sandbox keeps programs away from what they must not reach: files outside the folders that they may read and write, the
+// network, sockets of the file system, other processes, rare parts of the kernel, and more resources than they are allowed.
 //
-// A program of ours is its own helper: started again with a hidden argument, it restricts itself and becomes the program to run,
-// or stays beside it as the parent of everything that the program starts. Mounts are changed only in a namespace of the
-// program's own, which ends with it, so nothing outlives a program or reaches the machine. The package keeps no state; a Box
-// belongs to its opener.
+// A program of ours is its own helper: started again with a hidden argument, it restricts itself and becomes the program to run, or
+// stays beside it as the parent of everything that the program starts. Mounts are changed only in a namespace of the program, which
+// ends with it, so nothing outlives a program or affects the machine. The package keeps no state; a Box belongs to its opener.
 package sandbox

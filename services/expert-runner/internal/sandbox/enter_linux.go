@@ -14,19 +14,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// enter is the helper: it executes its order and becomes the program, or waits for it. It gives the exit code.
+// enter is the helper: it executes its order and becomes the program, or waits for it. It returns the exit code.
 func enter(path string, argv []string) int {
 	runtime.LockOSThread() // The following affects this thread and its children.
 	says := os.NewFile(saidFD, "said")
 	s := said{}
-	err := unix.CloseRange(orderFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) // Also what the runner itself has inherited.
+	err := unix.CloseRange(orderFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) // Including what the runner itself has inherited.
 	if err == nil {
 		err = obey(path, argv, &s)
 	}
 	if err != nil {
 		s = said{Fault: err.Error()}
 	}
-	_ = json.NewEncoder(says).Encode(s) // The reader is gone.
+	_ = json.NewEncoder(says).Encode(s) // The reader is gone if this fails.
 	if s.Fault != "" {
 		return faultCode
 	}
@@ -58,7 +58,7 @@ func obey(path string, argv []string, s *said) error {
 			return err
 		}
 		if !o.Network {
-			_ = loopback() // Without it the program cannot talk to itself, which is no danger.
+			_ = loopback() // Without it the program cannot talk to itself, which does no harm.
 		}
 	}
 	if err := restrict(&o); err != nil {
@@ -118,7 +118,7 @@ func dropCapabilities() error {
 // reaps every child, and returns when the program has ended.
 func watch(s *said, passed int, start func() (pid int, err error)) error {
 	caught := make(chan os.Signal, 1)
-	signal.Notify(caught) // The program gets signals itself as a member of the group; we end only with it.
+	signal.Notify(caught) // The program gets signals itself as a member of the group; this process ends only with it.
 	pid, err := start()
 	if err != nil {
 		return err

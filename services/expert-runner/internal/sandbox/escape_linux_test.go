@@ -22,7 +22,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
-// outside is what escapes aim at: a folder, a server for each kind of socket, and a process, none of them the program's.
+// outside are the targets of escapes: a folder, a server for each kind of socket, and a process, none of them the program's.
 type outside struct {
 	Dir     string // With the file "secret" and the empty folder "empty".
 	Target  int    // A process with the word "classified" on its command line and in its environment.
@@ -36,7 +36,7 @@ type outside struct {
 	Segment string // The id of a shared memory segment.
 }
 
-// args are the fields in order, for the environment of the program.
+// args returns the fields in order, for the environment of the program.
 func (o *outside) args() string {
 	return strings.Join([]string{o.Dir, strconv.Itoa(o.Target), o.TCP, o.UDP, o.TCP6, o.UDP6, o.Unix, o.Gram, o.Shared, o.Segment}, "|")
 }
@@ -56,7 +56,7 @@ const escaped = "escaped"
 // say is the program's output.
 func say(text string) { _, _ = io.WriteString(os.Stdout, text+"\n") }
 
-// playEscape tries an escape and gives the exit code.
+// playEscape tries an escape and returns the exit code.
 func playEscape(name string) int {
 	switch name {
 	case leave:
@@ -81,8 +81,8 @@ func playEscape(name string) int {
 	return 0
 }
 
-// needsMore names attempts that fail without a sandbox, too, unless the tester has special rights or an old kernel; the
-// others must succeed without one, so that each is known to be real.
+// needsMore names attempts that fail even without a sandbox unless the tester has special rights or an old kernel; all others must
+// succeed without one, which proves that they are real.
 var needsMore = []string{
 	"mount a file system", "make a namespace of users", "open a file by its handle", "trace the process", "read memory of the process",
 	"take a descriptor of the process", "load a program into the kernel", "read the kernel's log", "use the ring of system calls",
@@ -90,7 +90,7 @@ var needsMore = []string{
 	"make a device", "send an echo request", "write to the kernel's settings", "write to the groups of processes", "write to the system", "read the passwords",
 }
 
-// try runs one attempt in a box, in a workspace of its own, and gives what it printed.
+// try runs one attempt in a box, in a separate workspace, and returns its output.
 func try(t *testing.T, box *sandbox.Box, name, args string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -132,7 +132,7 @@ func try(t *testing.T, box *sandbox.Box, name, args string) string {
 // newOutside sets up the targets of one attempt.
 func newOutside(t *testing.T) *outside {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "") // A short name: the address of a socket has room for about a hundred bytes.
+	dir, err := os.MkdirTemp("", "") // A short name, since the address of a socket has room for about a hundred bytes.
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func newOutside(t *testing.T) *outside {
 	return o
 }
 
-// The reason why old kernels do not hold what a model chooses: there the process outside is reached.
+// This is why old kernels are not trusted with what a model chooses: the process outside can be reached.
 func TestOldVersionsOfLandlockKeepNoSignals(t *testing.T) {
 	old := helper
 	old.Old = 5
@@ -216,13 +216,13 @@ func inherit(t *testing.T, path string) {
 	t.Cleanup(func() { _ = unix.Close(inherited) })
 }
 
-// Root is denied much for want of capabilities: its tests also run as a user whose other processes are outside.
+// Root is denied much for lack of capabilities, so its tests also run as a user whose other processes are outside.
 func TestNoAttemptOfAUserLeavesTheSandbox(t *testing.T) {
 	if os.Geteuid() != 0 {
-		return // The other test is this one.
+		return // The test is already running as that user.
 	}
 	const nobody = 65534
-	dir, err := os.MkdirTemp("", "escape-") // All of t.TempDir is root's.
+	dir, err := os.MkdirTemp("", "escape-") // The folder of t.TempDir belongs to root.
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestNoAttemptLeavesTheSandbox(t *testing.T) {
 	}
 }
 
-// unharmed checks what an attempt may have changed without noticing.
+// unharmed checks for changes that an attempt may have made without noticing.
 func unharmed(t *testing.T, o *outside) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(o.Dir, "secret"))
@@ -304,7 +304,7 @@ func unharmed(t *testing.T, o *outside) {
 	}
 }
 
-// A process that leaves group, session and environment of its program ends with it.
+// A process that leaves its program's group, session and environment ends with the program.
 func TestNothingOutlivesItsProgram(t *testing.T) {
 	boxes := sandbox.NewBoxes(helper)
 	for _, level := range []sandbox.Level{sandbox.Namespaces, sandbox.Landlock, sandbox.None} {
@@ -337,7 +337,7 @@ func TestNothingOutlivesItsProgram(t *testing.T) {
 // leave is the program that leaves a process behind.
 const leave = "leave a process behind"
 
-// leaveBehind starts a process in a session of its own, without the environment of the run, that sleeps for a duration.
+// leaveBehind starts a process in a separate session, without the environment of the run, that sleeps for a duration.
 func leaveBehind(duration string) int {
 	cmd := exec.Command("/bin/sleep", duration)
 	cmd.Env, cmd.SysProcAttr = []string{}, &syscall.SysProcAttr{Setsid: true}
@@ -365,7 +365,7 @@ func processesWith(argument string) (found []int) {
 // multiply is the program that starts more processes than it may.
 const multiply = "multiply"
 
-// TestAProgramCannotMultiply runs as the user of the tests, who may be root, whom the kernel's own limit does not bind.
+// TestAProgramCannotMultiply runs as the user of the tests, who may be root, whom the kernel's limit does not bind.
 func TestAProgramCannotMultiply(t *testing.T) {
 	boxes := sandbox.NewBoxes(helper)
 	for _, level := range []sandbox.Level{sandbox.Namespaces, sandbox.Landlock, sandbox.None} {
@@ -383,10 +383,10 @@ func TestAProgramCannotMultiply(t *testing.T) {
 	}
 }
 
-// wanted is how many processes are started beyond any limit of the tests.
+// wanted is how many processes the program tries to start, more than any limit of the tests.
 const wanted = 600
 
-// multiplied starts processes until one cannot be started, and ends them.
+// multiplied starts processes until one cannot be started, and ends them all.
 func multiplied() int {
 	var all []*exec.Cmd
 	defer func() {
@@ -408,10 +408,10 @@ func multiplied() int {
 	return 0
 }
 
-// hoard is the program whose processes have more memory together than they may, and hoarder one of them.
+// hoard is the program whose processes together exceed their memory; hoarder is one of them.
 const hoard, hoarder = "hoard", "hoarder"
 
-// TestProcessesCannotHaveMoreMemoryTogether tries it with processes each of which has little.
+// TestProcessesCannotHaveMoreMemoryTogether uses processes each of which has little memory.
 func TestProcessesCannotHaveMoreMemoryTogether(t *testing.T) {
 	boxes := sandbox.NewBoxes(helper)
 	for _, level := range []sandbox.Level{sandbox.Namespaces, sandbox.Landlock, sandbox.None} {
@@ -429,7 +429,7 @@ func TestProcessesCannotHaveMoreMemoryTogether(t *testing.T) {
 	}
 }
 
-// hoarded starts processes that have 640 MiB together, and waits for them.
+// hoarded starts processes with 640 MiB in total, and waits for them.
 func hoarded() int {
 	self, err := os.Executable()
 	if err != nil {
@@ -454,7 +454,7 @@ func hoarded() int {
 	return 0
 }
 
-// hold has memory for some seconds: long enough for all processes to have it at once.
+// hold uses memory for some seconds, long enough for all processes to have it at the same time.
 func hold(size int) int {
 	data := make([]byte, size)
 	for i := 0; i < len(data); i += 4096 {

@@ -2,5 +2,5 @@
 
 package sandbox_test
 
-// playEscape is never called: there is no sandbox to leave.
+// playEscape is never called, since there is no sandbox to leave.
 func playEscape(string) int { return 2 }

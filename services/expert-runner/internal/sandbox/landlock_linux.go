@@ -87,7 +87,7 @@ func allow(rules int, path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR), errors.Is(err, fs.ErrPermission):
-		return nil // What we cannot reach, no child can.
+		return nil // No child can reach what this process cannot.
 	case err != nil:
 		return fmt.Errorf("landlock: %s: %w", path, err)
 	}

@@ -43,7 +43,7 @@ func (l Limits) set(pid int, ofTheWorker bool) error {
 	return nil
 }
 
-// set never raises what there is already.
+// set never raises an existing limit.
 func (l limit) set(pid int) error {
 	var now unix.Rlimit
 	if err := unix.Prlimit(pid, l.resource, nil, &now); err != nil {
@@ -74,7 +74,7 @@ func (l Limits) start(path string, argv, env []string, passed int) (pid int, err
 		return 0, fmt.Errorf("hold %s: %w", path, err)
 	}
 	if err := l.set(pid, true); err != nil {
-		return 0, err // It dies with us without having run.
+		return 0, err // It dies with this process without having run.
 	}
 	if err := syscall.PtraceDetach(pid); err != nil {
 		return 0, fmt.Errorf("let go of %s: %w", path, err)

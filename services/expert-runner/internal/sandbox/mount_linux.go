@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// view gives the program its own view of the file system: everything is read-only except what it may write, and /proc
-// shows its own processes alone. It changes the namespace of mounts that this process was started in, which ends with it.
-// What the kernel refuses is left to Landlock and the filter of system calls, and recorded in the order.
+// view gives the program a separate view of the file system: everything is read-only except what it may write, and /proc shows only
+// its own processes. It changes only the mount namespace of this process. What the kernel refuses is left to Landlock and the
+// filter of system calls, and recorded in the order.
 func view(o *order) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("separate the mounts: %w", err)
@@ -23,7 +23,7 @@ func view(o *order) error {
 		return fmt.Errorf("find the current folder: %w", err)
 	}
 	o.Fixed = readOnly(o.Write) == nil
-	if err := os.Chdir(here); err != nil { // The folder lies in another mount now.
+	if err := os.Chdir(here); err != nil { // The folder is in another mount now.
 		return fmt.Errorf("return to the current folder: %w", err)
 	}
 	o.Proc = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "") == nil
@@ -33,14 +33,14 @@ func view(o *order) error {
 	return nil
 }
 
-// readOnly makes every mount read-only, and each writable path a writable mount of its own.
+// readOnly makes every mount read-only, and each writable path a separate writable mount.
 func readOnly(writable []string) error {
 	var own []string
 	for _, path := range writable {
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist), err == nil && info.Mode()&fs.ModeDevice != 0:
-			continue // A device is written whatever its mount is.
+			continue // Devices can be written in a read-only mount.
 		case err != nil:
 			return fmt.Errorf("find %s: %w", path, err)
 		}
@@ -62,10 +62,10 @@ func readOnly(writable []string) error {
 	return nil
 }
 
-// leastProcesses is the smallest bound that the kernel takes for a namespace, plus what the helper itself needs.
+// leastProcesses is the smallest bound that the kernel accepts for a namespace, plus what the helper itself needs.
 const leastProcesses = 310
 
-// boundProcesses bounds the processes and threads of this namespace, also for root. It needs Linux 6.14.
+// boundProcesses bounds the processes and threads of this namespace, even for root. It needs Linux 6.14.
 func boundProcesses(most int64) error {
 	if most <= 0 {
 		return nil
@@ -73,7 +73,7 @@ func boundProcesses(most int64) error {
 	return os.WriteFile("/proc/sys/kernel/pid_max", []byte(strconv.FormatInt(max(most, leastProcesses), 10)), 0)
 }
 
-// loopback brings up the only interface of a namespace of its own, so that a program can talk to itself.
+// loopback brings up the only interface of the network namespace, so that a program can talk to itself.
 func loopback() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

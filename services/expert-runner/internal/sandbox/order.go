@@ -18,7 +18,7 @@ type order struct {
 	Unix bool `json:"unix,omitempty"`
 	// Untrusted is as in Policy.
 	Untrusted bool `json:"untrusted,omitempty"`
-	// Spaces says that the program has namespaces of its own for processes, IPC and, without Network, the network.
+	// Spaces says that the program has separate namespaces for processes, IPC and, without Network, the network.
 	Spaces bool `json:"spaces,omitempty"`
 	// Read and Write are as in Policy, including the system's own paths.
 	Read  []string `json:"read,omitempty"`
@@ -29,8 +29,8 @@ type order struct {
 	Limits Limits `json:"limits"`
 	// Version is that of Landlock in force.
 	Version int `json:"-"`
-	// Fixed, Proc and Counted are what the helper achieved: all mounts are read-only, /proc shows the program's processes
-	// alone, and their number is bounded.
+	// Fixed, Proc and Counted are what the helper achieved: all mounts are read-only, /proc shows only the program's processes, and
+	// their number is bounded.
 	Fixed   bool `json:"-"`
 	Proc    bool `json:"-"`
 	Counted bool `json:"-"`

@@ -30,12 +30,12 @@ type Limits struct {
 	CPU time.Duration `yaml:"cpu"`
 	// Memory is the maximum size of data in bytes: stacks, heaps and private mappings.
 	Memory int64 `yaml:"memory"`
-	// Files is how many files may be open; 4096 when 0.
+	// Files is how many files may be open; 0 means 4096.
 	Files int64 `yaml:"files"`
-	// FileSize is how large a file may become, in bytes; 4 GiB when 0.
+	// FileSize is how large a file may become, in bytes; 0 means 4 GiB.
 	FileSize int64 `yaml:"file_size"`
-	// Processes is the maximum number of processes and threads of its user in total: at level namespaces those of the program,
-	// otherwise also others. It does not bind root.
+	// Processes is the maximum number of processes and threads of the program's user in total: at level namespaces those of the
+	// program, otherwise others as well. It does not bind root.
 	Processes int64 `yaml:"processes"`
 	// Total is the memory of all processes of the program together, in bytes: what they have in RAM, shared pages counted once; checked
 	// at intervals. It needs a sandbox.
@@ -66,7 +66,7 @@ func (l Limits) Filled() Limits {
 	return l
 }
 
-// Faults says what is wrong, by key.
+// Faults returns what is wrong, by key.
 func (l Limits) Faults() map[string]error {
 	faults := map[string]error{}
 	for key, value := range map[string]int64{

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a forbidden system call returns. clone3 hides its flags in memory, so it is said to be missing; the C library then
-// calls clone, whose flags can be seen.
+// The errors of forbidden system calls. clone3 hides its flags in memory, so it is reported as missing; the C library then calls
+// clone, whose flags are visible.
 const (
 	denied  = seccomp.Action(unix.SECCOMP_RET_ERRNO | uint32(unix.EACCES))
 	refused = seccomp.Action(unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM))
@@ -31,21 +31,21 @@ var kernelCalls = []string{
 	"swapon", "syslog", "umount", "umount2", "userfaultfd", "vhangup",
 }
 
-// sharedCalls reach the memory and the queues of other processes of the same user where no namespace keeps them apart.
+// sharedCalls reach memory and queues of other processes of the same user unless a namespace separates them.
 var sharedCalls = []string{"shmget", "shmat", "shmctl", "semget", "semctl", "msgget", "msgctl", "mq_open", "mq_unlink"}
 
-// modeCalls change modes, owners and attributes of files by name, which Landlock does not guard, where mounts are not
-// read-only.
+// modeCalls change modes, owners and attributes of files by name. Landlock does not guard these, so they are forbidden where mounts
+// are not read-only.
 var modeCalls = []string{
 	"chmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchownat",
 	"setxattr", "lsetxattr", "setxattrat", "removexattr", "lremovexattr", "removexattrat", "file_setattr", "utime", "utimes",
 }
 
-// hiddenCalls do what others do in ways that a filter cannot judge.
+// hiddenCalls do the work of other calls in ways that a filter cannot judge.
 var hiddenCalls = []string{"clone3", "io_uring_setup", "io_uring_enter", "io_uring_register"}
 
-// filterCalls forbids this thread and its children the calls that an order forbids. It needs no_new_privs, and is last:
-// nothing can be restricted after it.
+// filterCalls forbids system calls to this thread and its children, as the order says. It needs no_new_privs, and comes last:
+// afterwards nothing more can be restricted.
 func filterCalls(o *order) error {
 	info, err := arch.GetInfo("")
 	if err != nil {
@@ -56,7 +56,7 @@ func filterCalls(o *order) error {
 	if err != nil {
 		return fmt.Errorf("filter system calls: %w", err)
 	}
-	// The filter knows the numbers of one architecture. Calls of another one, such as those of 32 bits, end the program.
+	// The filter knows the call numbers of one architecture. Calls of another one, such as 32-bit calls, end the program.
 	program = append([]bpf.Instruction{
 		bpf.LoadAbsolute{Off: 4, Size: 4}, // arch in struct seccomp_data
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(info.ID), SkipTrue: 1},
@@ -81,8 +81,8 @@ func loadFilter(raw []bpf.RawInstruction) error {
 	return nil
 }
 
-// callPolicy gives the rules of an order, without calls that the architecture does not have. Arguments are compared so
-// that unused upper halves of registers can only make a call forbidden.
+// callPolicy returns the rules for an order, without calls that the architecture lacks. Arguments are compared so that unused upper
+// halves of registers can only make a call forbidden.
 func callPolicy(o *order, info *arch.Info) seccomp.Policy {
 	has := func(names ...string) (list []string) {
 		for _, name := range names {
@@ -106,7 +106,7 @@ func callPolicy(o *order, info *arch.Info) seccomp.Policy {
 	if !o.Spaces {
 		p.Syscalls = append(p.Syscalls, seccomp.SyscallGroup{
 			Action: refused, Names: has(sharedCalls...), NamesWithCondtions: append(pacing(), seccomp.NameWithConditions{
-				Name: "prlimit64", // Of another process.
+				Name: "prlimit64", // For another process.
 				Conditions: seccomp.ArgumentConditions{
 					{Argument: 0, Operation: seccomp.NotEqual, Value: 0}, {Argument: 2, Operation: seccomp.NotEqual, Value: 0},
 				},
@@ -116,8 +116,8 @@ func callPolicy(o *order, info *arch.Info) seccomp.Policy {
 	return p
 }
 
-// pacing forbids to slow down or move processes by their ids, where no namespace keeps those of others apart: a program does that to
-// itself and its group alone.
+// pacing forbids slowing down or moving other processes by their ids if no namespace separates them: a program may do that only to
+// itself and its group.
 func pacing() (rules []seccomp.NameWithConditions) {
 	for _, name := range []string{"sched_setaffinity", "sched_setattr", "sched_setscheduler", "sched_setparam"} {
 		rules = append(rules, seccomp.NameWithConditions{
@@ -132,13 +132,13 @@ func pacing() (rules []seccomp.NameWithConditions) {
 	return rules
 }
 
-// Of linux/ioprio.h.
+// From linux/ioprio.h.
 const (
 	ioprioWhoProcess = 1
 	ioprioWhoPgrp    = 2
 )
 
-// timeRules forbid setting the times of a file by its name; touch and tar do so by its descriptor.
+// timeRules forbids setting the times of a file by its name; touch and tar use its descriptor.
 func timeRules(has func(...string) []string) (rules []seccomp.NameWithConditions) {
 	for _, name := range has("utimensat", "futimesat") {
 		rules = append(rules, seccomp.NameWithConditions{
@@ -148,11 +148,11 @@ func timeRules(has func(...string) []string) (rules []seccomp.NameWithConditions
 	return rules
 }
 
-// socketRules allow the families of sockets that an order names. Pairs of sockets are allowed except datagrams: they could
-// be sent to any path.
+// socketRules allows the socket families that an order names. Socket pairs are allowed except datagrams, which could be sent to any
+// path.
 func socketRules(o *order) []seccomp.NameWithConditions {
 	allowed := []uint64{}
-	if o.Network || o.Spaces { // A namespace without network has nothing to reach but itself.
+	if o.Network || o.Spaces { // In a namespace without a network there is nothing else to reach.
 		allowed = append(allowed, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)
 	}
 	if o.Unix {
@@ -169,7 +169,7 @@ func socketRules(o *order) []seccomp.NameWithConditions {
 	return rules
 }
 
-// noneOf holds if an argument is none of the values; always if there are none.
+// noneOf holds if an argument is none of the values; always if there are no values.
 func noneOf(argument uint32, values []uint64) (list seccomp.ArgumentConditions) {
 	for _, value := range values {
 		list = append(list, seccomp.Condition{Argument: argument, Operation: seccomp.NotEqual, Value: value})

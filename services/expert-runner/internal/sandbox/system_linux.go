@@ -15,7 +15,7 @@ const supported = true
 // self is this program, even if its file was replaced meanwhile.
 const self = "/proc/self/exe"
 
-// systemRead are the system paths that programs may read and execute, without the secret parts of /etc.
+// systemRead returns the system paths that programs may read and execute, without the secret parts of /etc.
 func systemRead() []string {
 	return []string{
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store",
@@ -28,7 +28,7 @@ func systemRead() []string {
 	}
 }
 
-// procOf are the parts of /proc that a program may read: all of its own, otherwise what says nothing about other processes
+// procOf returns the parts of /proc that a program may read: all of its own, or else only what says nothing about other processes
 // except its first one.
 func procOf(own bool) []string {
 	if own {
@@ -40,7 +40,7 @@ func procOf(own bool) []string {
 	}
 }
 
-// systemWrite are the devices that hold nothing.
+// systemWrite returns the devices that store nothing.
 func systemWrite() []string {
 	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 }

@@ -20,13 +20,13 @@ type Provider string
 
 // The providers.
 const (
-	SearXNG Provider = "searxng" // A server of one's own (docs.searxng.org), which needs no key.
+	SearXNG Provider = "searxng" // A self-hosted server (docs.searxng.org), which needs no key.
 	Brave   Provider = "brave"   // Brave Search API, /res/v1/web/search.
 	Tavily  Provider = "tavily"  // Tavily, /search.
 	Exa     Provider = "exa"     // Exa, /search.
 )
 
-// Providers are all of them, as they are named in settings.
+// Providers lists the names of all providers, as in settings.
 func Providers() []string {
 	return []string{string(SearXNG), string(Brave), string(Tavily), string(Exa)}
 }
@@ -35,7 +35,7 @@ func Providers() []string {
 const (
 	// MostResults is how many results one search gives.
 	MostResults = 20
-	// patience is how long a provider may take; maxAnswer is the largest answer, in bytes.
+	// patience limits the wait for a provider; maxAnswer limits its answer, in bytes.
 	patience  = 20 * time.Second
 	maxAnswer = 2 << 20
 )
@@ -88,7 +88,7 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 type Query struct {
 	// Text is what to search for.
 	Text string
-	// Most is how many results are wanted, at most MostResults.
+	// Most limits the results; at most MostResults.
 	Most int
 	// Since is "day", "week", "month" or "year" for results not older than that; empty for any.
 	Since string
@@ -99,11 +99,11 @@ type Query struct {
 // Result is one page that was found.
 type Result struct {
 	Title, URL, Text string
-	// Date is when the page was published, as the provider says it; empty if it does not.
+	// Date is when the page was published, according to the provider; empty if unknown.
 	Date string
 }
 
-// Search gives the results in the provider's order. The error names the provider and what it said, without the key.
+// Search returns the results in the provider's order. The error names the provider and its message, without the key.
 func (c *Client) Search(ctx context.Context, q Query) ([]Result, error) {
 	q.Most = min(max(q.Most, 1), MostResults)
 	request, err := c.request(ctx, &q)
@@ -137,7 +137,7 @@ func (c *Client) Search(ctx context.Context, q Query) ([]Result, error) {
 	return results[:min(len(results), q.Most)], nil
 }
 
-// refused is the error of an answer that is no success.
+// refused is the error for an unsuccessful answer.
 func (c *Client) refused(answer *http.Response, body []byte) error {
 	hint := ""
 	switch answer.StatusCode {
@@ -209,7 +209,7 @@ func post(ctx context.Context, address string, body any, header, value string) (
 	return request, nil
 }
 
-// found is one result in the words of any provider.
+// found is one result in the form of any of the providers.
 type found struct {
 	Title       string `json:"title"`
 	URL         string `json:"url"`
@@ -249,7 +249,7 @@ func (c *Client) results(body []byte) ([]Result, error) {
 	return list, nil
 }
 
-// line is a text on one line, without the marks that some providers put around what matched, and cut to so many bytes.
+// line returns a text on one line, without the marks that some providers put around matches, cut to this many bytes.
 func line(text string, most int) string {
 	text = strings.Join(strings.Fields(strings.NewReplacer("<strong>", "", "</strong>", "", "<b>", "", "</b>", "").Replace(text)), " ")
 	if len(text) <= most {

@@ -16,7 +16,7 @@ import (
 // DefaultTimeout is how long a call may take.
 const DefaultTimeout = 30 * time.Second
 
-// kindNATS is the one kind of Tool.
+// kindNATS is the only kind of Tool.
 const kindNATS = "nats"
 
 // Tool is one entry of tools: a subject, or a service.
@@ -90,7 +90,7 @@ func literal(subject string) bool {
 // anything is the schema of unknown arguments.
 const anything = `{"type":"object"}`
 
-// schema is that of the arguments, checked.
+// schema returns the checked schema of the arguments.
 func (t *Tool) schema() (json.RawMessage, error) {
 	if t.Schema == nil {
 		return json.RawMessage(anything), nil

@@ -57,7 +57,7 @@ type onBus struct {
 	bus *bus.Bus
 }
 
-// PublishCore sends a message that no stream keeps.
+// PublishCore sends a message that no stream stores.
 func (o onBus) PublishCore(subject string, header map[string][]string, body []byte) error {
 	return o.bus.PublishCore(subject, header, body)
 }
@@ -78,7 +78,7 @@ func (s *Toolset) Attach(b Asker) {
 	}
 }
 
-// of gives the entry that a pattern names, or "".
+// of returns the entry that a pattern names, or "".
 func (s *Toolset) of(pattern string) string {
 	if t, there := s.tools[pattern]; there && t.Subject != "" {
 		return pattern
@@ -95,7 +95,7 @@ func (s *Toolset) of(pattern string) string {
 // Owns reports whether a name, or a pattern of names, is about a tool of the toolset.
 func (s *Toolset) Owns(pattern string) bool { return s.of(pattern) != "" }
 
-// Open gives the tools that names and patterns match. Errors are *events.Fault, or the context's.
+// Open returns the tools that names and patterns match. Errors are *events.Fault, or the context's.
 func (s *Toolset) Open(ctx context.Context, patterns []string) ([]tool.Tool, error) {
 	found := map[string]tool.Tool{}
 	for _, pattern := range patterns {
@@ -152,7 +152,7 @@ func (s *Toolset) offered(ctx context.Context, name string, t *Tool) ([]tool.Too
 		if !named.MatchString(one.Name) || !literal(o.Subject) || wrong != nil || len(one.Schema) > maxSchema || len(one.Description) > maxDescription {
 			return nil, away(events.CodeInvalid, fmt.Sprintf("endpoint %.80q does not describe itself as a tool", o.Name), "see docs/tools.md")
 		}
-		said, err := json.Marshal(o) // Its maps are written in order.
+		said, err := json.Marshal(o) // Maps are encoded in order.
 		if err != nil {
 			return nil, away(events.CodeInvalid, err.Error(), "")
 		}
@@ -202,7 +202,7 @@ func (s *Toolset) cancel(subject string, header map[string][]string, late bool) 
 	_ = s.bus.PublishCore(subject+cancelEnd, header, []byte(`{"reason":"`+reason+`"}`)) // Best effort.
 }
 
-// words is an answer as text: a JSON string without its quotes, anything else as it is.
+// words returns an answer as text: a JSON string without its quotes, anything else unchanged.
 func words(answer []byte) string {
 	var text string
 	if json.Unmarshal(answer, &text) == nil {

@@ -90,8 +90,8 @@ func TestASubjectIsATool(t *testing.T) {
 	}
 }
 
-// A tool that asks for it is told to give up a call: because the run was cancelled, or it took too long.
-// One that does not ask for it is told nothing.
+// A tool that supports it is asked to cancel a call whose run was cancelled, or that took too long. A tool that does not is sent
+// nothing.
 func TestAToolIsToldThatNobodyWaitsForItsAnswer(t *testing.T) {
 	nc, shelf := stage(t, map[string]served.Tool{
 		"slow":   {Subject: "tools.slow", Cancel: true, Timeout: time.Hour},

@@ -54,7 +54,7 @@ func (d *Decision) ending(o *Order) *Ending {
 	return nil
 }
 
-// replayed gives the recorded ending; an unreadable one is an EXECUTION_ERROR, since the work itself was done.
+// replayed returns the recorded ending; an unreadable one is an EXECUTION_ERROR, since the work itself was done.
 func replayed(r *events.JournalRecord) Ending {
 	ending, err := kept(*r)
 	if err != nil {

@@ -37,7 +37,7 @@ func intent(run int, key string, safe bool) events.JournalRecord {
 	return events.JournalRecord{Type: events.JournalIntent, Run: run, Key: key, Name: "http", Safe: safe}
 }
 
-// decide is for a runner "a" at a moment.
+// decide is the decision for a runner "a" at a time.
 func decide(o *task.Order, now time.Time, entries []run.Entry) task.Decision {
 	j := run.Read(entries)
 	return task.Decide(o, j, j.Admit(o.Run, run.Claimant{Owner: "a", Now: now}))

@@ -41,7 +41,7 @@ func Cancelled(reason string) Ending {
 	return e
 }
 
-// Charged gives a failure that replaces the ending and reports its cost.
+// Charged returns a failure that replaces the ending and reports its cost.
 func (e Ending) Charged(instead Ending) Ending {
 	switch {
 	case instead.Report != nil:
@@ -52,7 +52,7 @@ func (e Ending) Charged(instead Ending) Ending {
 	return e
 }
 
-// Sound gives an ending that the log accepts: one with neither report nor request, or with a request that cannot be answered,
+// Sound returns an ending that the log accepts: one with neither report nor request, or with a request that cannot be answered,
 // becomes a failure of the expert.
 func (e Ending) Sound() Ending {
 	switch {

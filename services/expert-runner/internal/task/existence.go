@@ -23,7 +23,7 @@ type standing struct {
 }
 
 // Open says whether the run is open according to the job's saved state. state is nil if the job has none; age is the age of the
-// work message. It gives Claim to continue, Drop for work that is no longer needed, or Wait if the state is older than the work:
+// work message. It returns Claim to continue, Drop for work that is no longer needed, or Wait if the state is older than the work:
 // work is published before its state is saved.
 func Open(o *Order, state []byte, age time.Duration) (run.Action, string) {
 	planning, inquiry := o.Inquiry()

@@ -9,8 +9,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// Selected picks dotted paths out of an output: keys of objects, indexes of lists; the empty path is the whole. For a value of
-// more than maxSelected bytes it gives only what conditions compare. A path that does not exist is omitted.
+// Selected picks dotted paths out of an output: keys of objects, indexes of lists; the empty path is the whole. For a value of more
+// than maxSelected bytes it returns only what conditions compare. A path that does not exist is omitted.
 func Selected(output json.RawMessage, paths []string) map[string]json.RawMessage {
 	found := map[string]json.RawMessage{}
 	room := maxAllSelected

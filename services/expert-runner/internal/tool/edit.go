@@ -14,13 +14,13 @@ import (
 // Edit is the name of the tool that views and changes text files.
 const Edit = "edit"
 
-// maxEdited is the largest file that is edited, in bytes; maxUndo is how many changes can be taken back.
+// maxEdited is the largest file that can be edited, in bytes; maxUndo is how many changes can be undone.
 const (
 	maxEdited = 4 << 20
 	maxUndo   = 50
 )
 
-// change is a file as it was before an edit.
+// change is the state of a file before an edit.
 type change struct {
 	path  string
 	was   []byte
@@ -163,10 +163,10 @@ func (f *Files) replace(a *edit) (string, error) {
 	return f.around(a.Path, changed, at, at+len(*a.New)), nil
 }
 
-// maxPlaces is how many places of a text are named.
+// maxPlaces limits the places of a text that are named.
 const maxPlaces = 10
 
-// places lists the lines at which a text stands.
+// places lists the lines that contain a text.
 func places(text, old string) string {
 	var list []string
 	for from := 0; len(list) < maxPlaces; {
@@ -191,7 +191,7 @@ func (f *Files) insert(a *edit) (string, error) {
 	at := 0
 	for n := range *a.First {
 		end := strings.IndexByte(text[at:], '\n')
-		if end < 0 && n == *a.First-1 && at < len(text) { // Behind a last line without an end.
+		if end < 0 && n == *a.First-1 && at < len(text) { // After a last line without a line break.
 			text += "\n"
 			end = len(text) - 1 - at
 		}
@@ -242,7 +242,7 @@ func (f *Files) undo() (string, error) {
 	return "took the last change of " + last.path + " back", nil
 }
 
-// put writes a file and remembers what it was.
+// put writes a file and remembers its previous state.
 func (f *Files) put(name, text string, was change) error {
 	if len(text) > maxEdited || f.written+len(text) > MaxWritten {
 		return fmt.Errorf("a file of at most %d bytes is edited, and %d bytes in one run are written", maxEdited, MaxWritten)

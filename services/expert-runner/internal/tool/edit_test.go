@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// session makes calls in one workspace and gives what a model sees.
+// session makes calls in one workspace and returns what a model sees.
 func session(t *testing.T, name string) (dir string, call func(args string) string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -19,7 +19,7 @@ import (
 
 // Limits of fetch.
 const (
-	// MaxFetched is how much text one call gives, in bytes.
+	// MaxFetched is how much text one call returns, in bytes.
 	MaxFetched = 256 << 10
 	// FetchTime is how long one call may take.
 	FetchTime = 30 * time.Second
@@ -30,7 +30,7 @@ const (
 // Web fetches pages. It may be used by any number of goroutines; Close drops idle connections.
 type Web struct{ client *http.Client }
 
-// NewWeb is a client behind a guard: every connection is checked, including redirects. It uses no proxy.
+// NewWeb returns a client behind a guard: every connection is checked, including redirects. It uses no proxy.
 func NewWeb(g egress.Guard) *Web {
 	dialer := &net.Dialer{Timeout: FetchTime, Control: g.Control}
 	transport := &http.Transport{
@@ -61,7 +61,7 @@ func webAddress(u *url.URL) error {
 	return nil
 }
 
-// Tool is the tool of a model.
+// Tool returns the tool fetch.
 func (w *Web) Tool() Tool {
 	return Tool{
 		Name: Fetch, Call: w.fetch,
@@ -108,7 +108,7 @@ func page(answer *http.Response, raw bool, offset int) (string, error) {
 	}
 	most := len(data) > maxPage
 	data = data[:min(len(data), maxPage)]
-	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")) // What cannot be read is no kind.
+	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")) // An unreadable type is no type.
 	head := fmt.Sprintf("%s %s\n", answer.Status, kind)
 	text := whole(data)
 	if !utf8.ValidString(text) {

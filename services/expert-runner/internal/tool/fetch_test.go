@@ -83,7 +83,7 @@ func TestOnlyPublicAndAllowedAddressesAreReached(t *testing.T) {
 			t.Errorf("%s: %q, %v", address, got, err)
 		}
 	}
-	// What is allowed leads no further than that.
+	// The allowed range permits nothing beyond it.
 	allowed := web(t, "127.0.0.1/32")
 	if _, err := allowed(s.URL + "/far"); err == nil || !strings.Contains(err.Error(), "169.254.169.254 is not a public address") {
 		t.Error(err)

@@ -31,7 +31,7 @@ type Files struct {
 	changes []change // For undo, the last one last.
 }
 
-// OpenFiles gives the tools of a folder. Nothing outside it can be reached, by path or by link.
+// OpenFiles returns the tools of a folder. Nothing outside it can be reached, by path or by link.
 func OpenFiles(dir string) (*Files, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -40,10 +40,10 @@ func OpenFiles(dir string) (*Files, error) {
 	return &Files{root: root}, nil
 }
 
-// Close lets go of the folder.
+// Close releases the folder.
 func (f *Files) Close() error { return f.root.Close() }
 
-// Tools are the tools by name.
+// Tools returns the tools by name.
 func (f *Files) Tools() []Tool {
 	return []Tool{
 		{

@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// shelf is the tools of a folder by name.
+// shelf returns the tools of a folder by name.
 func shelf(t *testing.T) (dir string, call func(name, args string) string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -19,9 +19,10 @@ const Find = "find"
 
 // Limits of the tool.
 const (
-	// maxFound is how many files or lines one call gives.
+	// maxFound limits the files or lines that one call returns.
 	maxFound = 200
-	// maxVisited is how many entries of the workspace one call looks at, maxSearched how large a file it looks into, in bytes.
+	// maxVisited limits the entries of the workspace that one call visits; maxSearched is the largest file that it searches, in
+	// bytes.
 	maxVisited  = 50_000
 	maxSearched = 4 << 20
 	// maxLine is how much of a line is shown, in bytes.
@@ -38,7 +39,7 @@ func (f *Files) findTool() Tool {
 	}
 }
 
-// finder is one call.
+// finder is the state of one call.
 type finder struct {
 	files   *Files
 	name    []string // The pattern of names in parts; empty for any.
@@ -101,7 +102,7 @@ func (s *finder) visit(ctx context.Context, root, name string, d fs.DirEntry, er
 	case err != nil && name == root:
 		return err
 	case err != nil:
-		return nil // A folder that cannot be read is passed over.
+		return nil // An unreadable folder is skipped.
 	case d.IsDir() && (d.Name() == ".tmp" || d.Name() == ".git"):
 		return fs.SkipDir
 	case s.visited > maxVisited || len(s.found) >= maxFound:
@@ -117,7 +118,7 @@ func (s *finder) visit(ctx context.Context, root, name string, d fs.DirEntry, er
 	return nil
 }
 
-// lines looks into one file. One that is too large, or no text, is passed over.
+// lines searches one file. It skips files that are too large or not text.
 func (s *finder) lines(name string) {
 	info, err := s.files.root.Stat(name)
 	if err != nil || info.Size() > maxSearched {
@@ -144,7 +145,7 @@ func (s *finder) lines(name string) {
 	}
 }
 
-// fits compares a path with a pattern part by part; ** stands for any number of folders.
+// fits compares a path with a pattern part by part; ** matches any number of folders.
 func fits(pattern, parts []string) bool {
 	switch {
 	case len(pattern) == 0 || len(parts) == 0:

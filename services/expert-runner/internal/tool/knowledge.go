@@ -32,7 +32,7 @@ type Document struct {
 // Knowledge are the tools that read the documents of a run's bases of knowledge.
 type Knowledge struct{ shelf Shelf }
 
-// NewKnowledge gives the tools over documents; nil has none.
+// NewKnowledge returns the tools over documents; without any if s is nil.
 func NewKnowledge(s Shelf) *Knowledge { return &Knowledge{shelf: s} }
 
 // Limits of search_knowledge.
@@ -42,7 +42,7 @@ const (
 	maxHits     = 20
 )
 
-// Tools are the tools by name.
+// Tools returns the tools by name.
 func (k *Knowledge) Tools() []Tool {
 	return []Tool{
 		{
@@ -163,7 +163,7 @@ func (k *Knowledge) search(ctx context.Context, c Call) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// find gives the document with an id, or with a unique name.
+// find returns the document with an id, or with a unique name.
 func (k *Knowledge) find(ctx context.Context, id string) (*Document, error) {
 	list, err := k.documents(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/knowledge"
 )
 
-// documents are those of a session, by digest.
+// documents are the documents of a session, by digest.
 type documents map[string]string
 
 func (d documents) Documents(context.Context) ([]Document, error) {

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// maxPage is how much of a web page is read, in bytes; its text is mostly a small part of it.
+// maxPage is how much of a web page is read, in bytes; the text is usually a small part of it.
 const maxPage = 4 << 20
 
-// readable gives the text of a web page as Markdown, with its title and absolute links, and without what surrounds the text on
+// readable returns the text of a web page as Markdown, with its title and absolute links, and without what surrounds the text on
 // every page of a site: menus, headers, footers, forms and scripts. ok is false if nothing is left.
 func readable(page []byte, address *url.URL) (text string, ok bool) {
 	root, err := html.Parse(bytes.NewReader(page))
@@ -34,7 +34,7 @@ func readable(page []byte, address *url.URL) (text string, ok bool) {
 	prune(content)
 	all := letters(content)
 	for _, kind := range []atom.Atom{atom.Article, atom.Main} {
-		if part := first(content, kind); part != nil && 2*letters(part) > all { // Else there are several, or it is none.
+		if part := first(content, kind); part != nil && 2*letters(part) > all { // Otherwise it is one of several, or not the content.
 			content = part
 			break
 		}
@@ -64,7 +64,7 @@ func first(node *html.Node, kind atom.Atom) *html.Node {
 	return nil
 }
 
-// prune removes what is not the text of a page. A header or footer within an article is part of it.
+// prune removes everything but the text of a page. A header or footer within an article belongs to it.
 func prune(node *html.Node) {
 	for child := node.FirstChild; child != nil; {
 		next := child.NextSibling
@@ -98,7 +98,7 @@ func beside(node *html.Node) bool {
 	return false
 }
 
-// letters is how much text is below a node, in bytes.
+// letters returns how much text is below a node, in bytes.
 func letters(node *html.Node) (n int) {
 	if node.Type == html.TextNode {
 		return len(strings.TrimSpace(node.Data))

@@ -15,17 +15,17 @@ import (
 
 // The limits of one relay.
 const (
-	// relayIdle is how long a connection may carry nothing.
+	// relayIdle is how long a connection may be idle.
 	relayIdle = 2 * time.Minute
-	// mostRelayed is how many bytes may come through a relay.
+	// mostRelayed limits the bytes that may be received through a relay.
 	mostRelayed = 1 << 30
 	// dialTime limits the wait for a connection.
 	dialTime = 15 * time.Second
 )
 
-// Relay connects a program without network to the web, as far as a guard permits: each connection is a request of HTTP/2 on line, whose
-// query names the address as "to", whose body is what the program sends, and whose answer is what comes back. An address that is refused is
-// answered with the reason. It ends when line does, or ctx.
+// Relay connects a program without a network to the web, as far as a guard permits. Each connection is an HTTP/2 request on line:
+// its query names the address as "to", its body is what the program sends, and its answer what comes back. A refused address is
+// answered with the reason. Relay returns when line or ctx ends.
 func Relay(ctx context.Context, g egress.Guard, line net.Conn) {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
@@ -45,10 +45,10 @@ func Relay(ctx context.Context, g egress.Guard, line net.Conn) {
 	_ = line.Close()
 }
 
-// relay is one Relay.
+// relay is the state of one Relay.
 type relay struct {
 	dialer net.Dialer
-	came   atomic.Int64 // Bytes of all its connections.
+	came   atomic.Int64 // Bytes received over all connections.
 }
 
 // ServeHTTP is one connection.
@@ -76,7 +76,7 @@ func (r *relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	defer func() { _ = q.Body.Close() }()
 	part := make([]byte, 32<<10)
 	for {
-		_ = far.SetReadDeadline(time.Now().Add(relayIdle)) // A connection always takes one.
+		_ = far.SetReadDeadline(time.Now().Add(relayIdle)) // Setting a deadline on a connection does not fail.
 		n, err := far.Read(part)
 		if n > 0 && (r.came.Add(int64(n)) > mostRelayed || !pass(w, out, part[:n])) || err != nil {
 			return
@@ -84,13 +84,13 @@ func (r *relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// pass writes a part at once; false if its reader is gone.
+// pass writes data at once; false if its reader is gone.
 func pass(w io.Writer, out *http.ResponseController, part []byte) bool {
 	_, err := w.Write(part)
 	return errors.Join(err, out.Flush()) == nil
 }
 
-// reasonOf is why an address cannot be reached, without what was being done.
+// reasonOf says why an address cannot be reached, without the operation that failed.
 func reasonOf(err error) string {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Err != nil {
@@ -99,7 +99,7 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// oneLine is a listener with one connection.
+// oneLine is a listener for one existing connection.
 type oneLine struct {
 	conn        net.Conn
 	ended       chan struct{}
@@ -108,7 +108,7 @@ type oneLine struct {
 
 func (l *oneLine) end() { l.last.Do(func() { close(l.ended) }) }
 
-// Accept implements net.Listener: after the connection there is only its end.
+// Accept implements net.Listener. The second call waits for the end of the connection.
 func (l *oneLine) Accept() (conn net.Conn, err error) {
 	l.first.Do(func() { conn = l.conn })
 	if conn != nil {

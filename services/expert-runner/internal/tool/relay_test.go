@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/egress"
 )
 
-// relaying is a client whose connections go over a relay behind a guard; over is closed when the relay has ended.
+// relaying is a client whose connections go through a relay behind a guard; over is closed when the relay has ended.
 func relaying(ctx context.Context, t *testing.T, g egress.Guard) (client *http.Client, line net.Conn, over <-chan struct{}) {
 	t.Helper()
 	listen, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -29,7 +29,7 @@ func relaying(ctx context.Context, t *testing.T, g egress.Guard) (client *http.C
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = listen.Close() // There is one connection.
+	_ = listen.Close() // There is only one connection.
 	done := make(chan struct{})
 	go func() { defer close(done); Relay(ctx, g, theirs) }() // Ends with the line.
 	protocols := new(http.Protocols)
@@ -60,8 +60,8 @@ func ask(t *testing.T, client *http.Client, to, body string) (int, string) {
 
 func TestARelayReachesWhatItsGuardPermits(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)                       // The test sees what there is of it.
-		_, _ = io.WriteString(w, r.Method+" "+string(body)) // As above.
+		body, _ := io.ReadAll(r.Body)                       // The test sees what arrived.
+		_, _ = io.WriteString(w, r.Method+" "+string(body)) // The test sees what arrived.
 	}))
 	defer site.Close()
 	address := strings.TrimPrefix(site.URL, "http://")

@@ -12,13 +12,13 @@ import (
 
 // Memory is what an expert remembers of the user of a run.
 type Memory interface {
-	// Recall returns it, newest first; nothing while it is switched off.
+	// Recall returns the facts, newest first; none while memory is switched off.
 	Recall(ctx context.Context) ([]memory.Fact, error)
 	// Remember adds a fact, once per key. It reports whether the fact is new. Errors: memory.ErrOff, *events.Fault.
 	Remember(ctx context.Context, key, text string) (added bool, err error)
 }
 
-// NewRemember gives the tool that remembers facts; nil has no user, and remembers nothing.
+// NewRemember returns the tool that remembers facts. If m is nil, there is no user, and the tool remembers nothing.
 func NewRemember(m Memory) Tool {
 	return Tool{
 		Name: Remember, Schema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"text":{"type":"string","maxLength":%d}},"required":["text"]}`, memory.MaxFact)),

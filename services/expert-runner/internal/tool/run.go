@@ -15,16 +15,16 @@ const Run = "run"
 
 // Limits of the tool.
 const (
-	// DefaultTimeout is how long a program may run if the call does not say, MostTimeout how long it may say.
+	// DefaultTimeout is how long a program may run unless the call says otherwise, MostTimeout the most that a call may ask for.
 	DefaultTimeout = 2 * time.Minute
 	MostTimeout    = 30 * time.Minute
-	// maxCommand is the longest text of a command, in bytes: an argument of a program has at most 128 KiB on Linux.
+	// maxCommand limits the text of a command, in bytes: on Linux an argument of a program has at most 128 KiB.
 	maxCommand = 100 << 10
 )
 
 // Script is a program that the model wrote.
 type Script struct {
-	// Shell is a script of the shell, Python one of Python; the other one is empty.
+	// Shell is a shell script, Python a Python script; one of them is empty.
 	Shell, Python string
 	// Timeout is how long it may run.
 	Timeout time.Duration
@@ -34,7 +34,7 @@ type Script struct {
 
 // Ended is how a script ended.
 type Ended struct {
-	// Output is what it printed, bounded.
+	// Output is what it printed, up to a limit.
 	Output string
 	// Code is the exit code; Signal is what killed it, if anything did.
 	Code   int
@@ -47,15 +47,15 @@ type Ended struct {
 
 // Programs runs scripts in the workspace.
 type Programs struct {
-	// Execute runs one. An error means that it did not run, or that its end is unknown.
+	// Execute runs a script. An error means that it did not run, or that how it ended is unknown.
 	Execute func(ctx context.Context, s Script) (Ended, error)
 	// Python is true if there is an interpreter.
 	Python bool
-	// Network is true if scripts reach the network: a call whose end is unknown may have had effects outside.
+	// Network is true if scripts have network access: then a call whose end is unknown may have had effects outside.
 	Network bool
 }
 
-// Tool is the tool run.
+// Tool returns the tool run.
 func (p Programs) Tool() Tool {
 	languages := []string{"shell"}
 	if p.Python {

@@ -61,7 +61,7 @@ func TestCallsOfProgramsAreReadStrictlyAndShownWithTheirEnd(t *testing.T) {
 	}
 }
 
-// A call whose end is unknown is repeated only where it had no effect outside.
+// A call whose end is unknown is repeated only if it can have had no effect outside.
 func TestProgramsWithANetworkAreNotRepeated(t *testing.T) {
 	if (tool.Programs{}).Tool().Once || !(tool.Programs{Network: true}).Tool().Once {
 		t.Error("a program without a network may be repeated, one with a network not")

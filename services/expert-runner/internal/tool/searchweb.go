@@ -15,13 +15,13 @@ import (
 // SearchWeb is the name of the tool that searches the web.
 const SearchWeb = "search_web"
 
-// standardResults is how many results a call gives if it does not say.
+// standardResults is how many results a call returns by default.
 const standardResults = 8
 
 // maxQuery is the longest query, in bytes.
 const maxQuery = 1000
 
-// Searching is the tool over a provider. A call gives at most this many results; 0 means as many as the provider allows.
+// Searching returns the tool over a provider. A call returns at most this many results; 0 means as many as the provider allows.
 func Searching(c *search.Client, most int) Tool {
 	if most == 0 {
 		most = search.MostResults

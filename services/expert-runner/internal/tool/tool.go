@@ -26,7 +26,7 @@ type Tool struct {
 	// Once tools may have taken effect if a call returned nothing: such a call is not repeated, and a person is asked. Any other
 	// tool may be called again after a crash.
 	Once bool
-	// Files tools change the workspace in ways that are not known beforehand: the changes are kept with the result of a call, and
+	// Files tools change the workspace in ways that are not known beforehand: the changes are stored with the result of a call, and
 	// a run that continues in a new workspace gets them without another call. They are called in order.
 	Files bool
 	// Digest identifies the version of a tool when the run began, for tools that others can change; empty for the runner's own.
@@ -39,7 +39,7 @@ type Tool struct {
 type Call struct {
 	// Args are the arguments of the model, normalised by Object.
 	Args string
-	// Key is the same in every attempt of this call and unique to it: for services that must not do a thing twice.
+	// Key is the same in every attempt of this call and unique to it, for services that must not do something twice.
 	Key string
 	// Said passes on what a long call prints; may be nil.
 	Said func(text string)
@@ -117,8 +117,8 @@ func Object(args string) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// Arguments is Object for the arguments of a tool with a JSON Schema, which settles what is open in them. Arguments that can
-// be read in more than one way, or that are cut, are an error that names the place; they must not be used.
+// Arguments is Object for the arguments of a tool with a JSON Schema, which settles what is open in them. Ambiguous or truncated
+// arguments are an error that names the place; they must not be used.
 func Arguments(args string, schema json.RawMessage) (object string, trust string, err error) {
 	if strings.TrimSpace(args) == "" {
 		return "{}", lenient.Unchanged.String(), nil
@@ -134,7 +134,7 @@ func Arguments(args string, schema json.RawMessage) (object string, trust string
 	return object, trust, err
 }
 
-// objectOrNull accepts what stands for arguments.
+// objectOrNull accepts values that may be the arguments.
 func objectOrNull(value json.RawMessage) bool {
 	return lenient.Object(value) || string(value) == "null"
 }

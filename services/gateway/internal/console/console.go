@@ -23,7 +23,7 @@ type File struct {
 	Body  []byte
 }
 
-// Page is the document that the browser opens.
+// Page returns the document that the browser opens.
 func Page() File { return File{"text/html; charset=utf-8", page} }
 
 // Asset returns a file that the page loads; ok is false if there is none of this name.

@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/console"
 )
 
-// most is the size in bytes that the console may have on its way to a browser, compressed.
+// most limits the compressed size of the console, in bytes.
 const most = 250 << 10
 
 func TestTheConsoleIsSmallAndAsksNoOtherHost(t *testing.T) {
@@ -25,13 +25,13 @@ func TestTheConsoleIsSmallAndAsksNoOtherHost(t *testing.T) {
 		}
 		var zipped bytes.Buffer
 		z := gzip.NewWriter(&zipped)
-		_, _ = z.Write(f.Body) // A buffer takes everything.
+		_, _ = z.Write(f.Body) // Writing to a buffer does not fail.
 		if err := z.Close(); err != nil {
 			t.Fatal(err)
 		}
 		total += zipped.Len()
 		for _, at := range regexp.MustCompile(`(?:https?|wss?)://[^"'`+"`"+` )]+`).FindAllString(string(f.Body), -1) {
-			if !strings.HasPrefix(at, "http://www.w3.org/") { // A namespace of XML, which is not fetched.
+			if !strings.HasPrefix(at, "http://www.w3.org/") { // XML namespaces are not fetched.
 				t.Errorf("%s names %s", name, at)
 			}
 		}
@@ -56,7 +56,7 @@ func TestThePageHasNothingInline(t *testing.T) {
 	}
 }
 
-// rules are what the sources must not contain, and the file that alone may.
+// rules are patterns that the sources must not contain, each with the only file that may.
 var rules = []struct{ pattern, only, why string }{
 	{`innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment`, "", "markup made of data"},
 	{`\beval\(|new Function\(|setTimeout\("`, "", "code made of data"},

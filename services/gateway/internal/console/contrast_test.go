@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Words stand out from what is behind them by 4.5 to 1, also on a chip of their own colour; lines and borders of fields by 3 to 1. These
-// are the limits of WCAG 2.2, level AA.
+// Text has a contrast of 4.5 to 1 against its background, even on a chip of its own colour; lines and borders of fields have 3 to
+// 1. These are the limits of WCAG 2.2, level AA.
 func TestColoursHaveContrast(t *testing.T) {
 	css, err := os.ReadFile("web/theme.css")
 	if err != nil {
@@ -52,15 +52,15 @@ func TestColoursHaveContrast(t *testing.T) {
 	}
 }
 
-// squeeze takes the space out of a text.
+// squeeze removes the white space from a text.
 func squeeze(text []byte) string {
 	return regexp.MustCompile(`\s+`).ReplaceAllString(string(text), " ")
 }
 
-// colour is red, green and blue from 0 to 255.
+// colour has red, green and blue from 0 to 255.
 type colour [3]float64
 
-// tinted is a colour with as much of another one as chips have at most.
+// tinted mixes a colour with as much of another one as chips have at most.
 func (c colour) tinted(with colour) colour {
 	for i := range c {
 		c[i] = 0.85*c[i] + 0.15*with[i]

@@ -1,5 +1,6 @@
-// Package console is the page that people open in a browser: the sources in web, and in dist what esbuild makes of them, which programs
-// contain. docs/console-code.md is the map of the sources. The page asks the gateway's API alone and nothing of any other host.
+// Package console is the page that people open in a browser: the TypeScript sources in web, and in dist the bundle that esbuild
+// makes of them, which is embedded in programs. docs/console-code.md is the map of the sources. The page uses only the gateway's
+// API and loads nothing from other hosts.
 //
 // The package serves nothing itself and knows no token: package route does.
 package console

@@ -17,7 +17,7 @@ type Log interface {
 	Events(ctx context.Context, job string, after uint64) iter.Seq2[events.Event, error]
 }
 
-// maxEvents limits the events of all canvases that are kept, and maxJobs their number; the one in use is kept in any case.
+// maxEvents limits the events of all cached canvases, and maxJobs their number; the canvas in use is kept in any case.
 const (
 	maxEvents = 500_000
 	maxJobs   = 64
@@ -34,10 +34,10 @@ type Cache struct {
 
 // job is the canvas of one job.
 type job struct {
-	used uint64 // The turn in which it was used last.
-	size int    // Its events when it was used last.
+	used uint64 // The turn in which it was last used.
+	size int    // Its events when it was last used.
 
-	mu     sync.Mutex // Guards canvas. Held while the log is read, so that several readers share that.
+	mu     sync.Mutex // Guards canvas. Held while the log is read, so that concurrent readers share the work.
 	canvas *canvas.Canvas
 }
 
@@ -47,7 +47,7 @@ func New(log Log) *Cache { return &Cache{log: log, jobs: map[string]*job{}} }
 // Head returns the sequence of a job's last event. Errors: those of the log.
 func (c *Cache) Head(ctx context.Context, id string) (uint64, error) { return c.log.Head(ctx, id) }
 
-// Use calls do with the canvas of a job as it is now; do must not keep it. Errors: those of the log, joblog.ErrPoisoned, and that of do.
+// Use calls do with the present canvas of a job; do must not keep it. Errors: those of the log, joblog.ErrPoisoned, and that of do.
 func (c *Cache) Use(ctx context.Context, id string, do func(*canvas.Canvas) error) error {
 	head, err := c.log.Head(ctx, id)
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *Cache) Use(ctx context.Context, id string, do func(*canvas.Canvas) erro
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.canvas == nil || j.canvas.Seq() > head {
-		j.canvas = &canvas.Canvas{} // It is new here, or was deleted and made again.
+		j.canvas = &canvas.Canvas{} // The job is new here, or was deleted and created again.
 	}
 	n := 0
 	for e, err := range c.log.Events(ctx, id, j.canvas.Seq()) {
@@ -78,7 +78,7 @@ func (c *Cache) Use(ctx context.Context, id string, do func(*canvas.Canvas) erro
 	return do(j.canvas)
 }
 
-// At is Use for the graph of an earlier event, which is folded for this call alone.
+// At is Use for the graph at an earlier event, which is folded for this call only.
 func (c *Cache) At(ctx context.Context, id string, seq uint64, do func(*canvas.Canvas) error) error {
 	past := &canvas.Canvas{}
 	for e, err := range c.log.Events(ctx, id, 0) {
@@ -98,7 +98,7 @@ func (c *Cache) At(ctx context.Context, id string, seq uint64, do func(*canvas.C
 	return do(past)
 }
 
-// take returns the entry of a job and forgets those that were not used for the longest time, if there are too many.
+// take returns the entry of a job, and removes the least recently used ones if there are too many.
 func (c *Cache) take(id string) *job {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,7 +113,7 @@ func (c *Cache) take(id string) *job {
 	return j
 }
 
-// grown enters that a canvas has more events.
+// grown records that a canvas has more events.
 func (c *Cache) grown(j *job, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,7 +121,7 @@ func (c *Cache) grown(j *job, n int) {
 	c.shrink(j)
 }
 
-// shrink drops the canvases that were not used for the longest time until the others are within the limits.
+// shrink drops the least recently used canvases until the others are within the limits.
 func (c *Cache) shrink(keep *job) {
 	for {
 		total, oldest, least := 0, "", uint64(0)

@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/history"
 )
 
-// logs are the logs of jobs in memory, which count what was read.
+// logs holds the logs of jobs in memory, and counts what is read.
 type logs struct {
 	byJob map[string][]events.Event
 	read  int
@@ -50,7 +50,7 @@ func request(job, goal string, seq uint64) events.Event {
 	return events.Event{Seq: seq, Time: time.Unix(1, 0), Kind: events.KindJobRequested, Job: job, Data: &events.JobRequested{Request: events.Request{ID: job, Goal: goal}, Rules: events.Rules{Version: 1}}}
 }
 
-// goal is the goal of a job as the cache has it.
+// goal returns the goal of a job according to the cache.
 func goal(t *testing.T, c *history.Cache, job string) (text string) {
 	t.Helper()
 	if err := c.Use(t.Context(), job, func(now *canvas.Canvas) error { text = now.Graph().Goal; return nil }); err != nil {
@@ -70,7 +70,7 @@ func TestALogIsReadOnce(t *testing.T) {
 	}
 }
 
-// Sequences only grow, so the log of the new job goes on behind that of the old one.
+// Sequences only grow, so the log of the new job begins after the end of the old one.
 func TestAJobThatWasMadeAgainBetweenTwoLooksIsTheNewOne(t *testing.T) {
 	l := &logs{byJob: map[string][]events.Event{"j": {request("j", "old", 1)}}}
 	c := history.New(l)

@@ -1,5 +1,5 @@
-// Package identity says who asks over HTTP: it knows the tokens with their users and roles, and judges where a request comes from. A
-// page of another site, and a name that was bound to this address by someone else's DNS, get nothing.
+// Package identity finds out who sends an HTTP request: it knows the tokens with their users and roles, and checks where a request
+// comes from. A page of another site, or a foreign DNS name bound to this address, gets nothing.
 //
-// Tokens are kept as digests. The file of tokens is read again when it has changed; one with faults changes nothing.
+// Tokens are kept as digests. The file of tokens is read again when it has changed; a file with faults changes nothing.
 package identity

@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Guard judges requests before they are answered.
+// Guard checks requests before they are answered.
 type Guard struct {
 	// Keeper knows the tokens.
 	Keeper *Keeper
@@ -21,11 +21,11 @@ type Guard struct {
 	Origins []string
 	// Cookie is the name of the cookie that holds a token.
 	Cookie string
-	// Secure sends the cookie over TLS alone.
+	// Secure restricts the cookie to TLS.
 	Secure bool
 }
 
-// Where refuses a request by where it comes from: for a host that is not ours, or from a page of another site.
+// Where refuses a request because of its origin: for a host name that is not ours, or from a page of another site.
 func (g *Guard) Where(r *http.Request) *events.Fault {
 	name := hostOf(r.Host)
 	if !g.Ours(r) {
@@ -62,7 +62,7 @@ func (g *Guard) Ours(r *http.Request) bool {
 	return strings.EqualFold(name, "localhost") || slices.ContainsFunc(g.Hosts, func(ours string) bool { return strings.EqualFold(ours, name) })
 }
 
-// hostOf is the host without its port and brackets.
+// hostOf returns the host without its port and brackets.
 func hostOf(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -80,7 +80,7 @@ func quoted(name string) string {
 	return `"` + strings.ToValidUTF8(name, "?") + `"`
 }
 
-// Who returns who asks: by the header Authorization, else by the cookie, else by the client's certificate.
+// Who returns the identity behind a request: from the header Authorization, else the cookie, else the client's certificate.
 func (g *Guard) Who(r *http.Request) (Identity, *events.Fault) {
 	token := ""
 	if header := r.Header.Get("Authorization"); header != "" {
@@ -106,8 +106,8 @@ func (g *Guard) Who(r *http.Request) (Identity, *events.Fault) {
 	return Identity{}, &events.Fault{Code: events.CodeUnauthenticated, Message: "the token is unknown, revoked or expired", Hint: "the file of tokens says which are valid; a start-up token ends with its process"}
 }
 
-// Enter takes the token of an address with ?token=… into a cookie and redirects to the address without it; done is false if the
-// address has none. A token that is not valid gets no cookie.
+// Enter moves the token of an address with ?token=… into a cookie and redirects to the address without it; done is false if the
+// address has none. An invalid token gets no cookie.
 func (g *Guard) Enter(w http.ResponseWriter, r *http.Request) (done bool, fault *events.Fault) {
 	query := r.URL.Query()
 	token := query.Get("token")

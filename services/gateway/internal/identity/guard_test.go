@@ -172,7 +172,7 @@ func equal(a, b []bool) bool {
 	return len(a) == len(b)
 }
 
-// A client certificate is a user by a URI or by its common name; a token or cookie says more.
+// A client certificate identifies a user by a URI or by its common name; a token or cookie takes precedence.
 func TestACertificateIsAUser(t *testing.T) {
 	k, path := keeper(t, "version: 1\ntokens:\n  - {user: anna, roles: [submitter], certificate: 'spiffe://acme/anna'}\n  - {user: ci, roles: [operator], certificate: ci.acme}\n  - {user: boss, roles: [admin], token: '${TOKEN}'}\n")
 	g := &identity.Guard{Keeper: k, Cookie: "c"}

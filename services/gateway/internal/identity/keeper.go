@@ -16,15 +16,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// Identity is who asks.
+// Identity is the user behind a request.
 type Identity struct {
 	// User is the name in requests, answers and logs; empty for the holder of the start-up token, who may act for any user.
 	User string
-	// Roles are what they may do.
+	// Roles are the user's roles.
 	Roles []verb.Role
 
 	digest      digest
-	certificate string // The name of the client certificate by which they came; empty for a token.
+	certificate string // The name in the client certificate that was used; empty for a token.
 }
 
 // Name is the user for logs.
@@ -43,10 +43,10 @@ func (i Identity) Has(roles ...verb.Role) bool {
 // digest is the SHA-256 of a token.
 type digest [sha256.Size]byte
 
-// NewToken makes a token of 26 characters that cannot be guessed.
+// NewToken makes a random token of 26 characters.
 func NewToken() string { return rand.Text() }
 
-// leastToken is the shortest token that is accepted, in bytes.
+// leastToken is the minimum length of a token, in bytes.
 const leastToken = 20
 
 // File is the form of the file of tokens.
@@ -57,16 +57,17 @@ type File struct {
 
 // Token is one token with its user and roles.
 type Token struct {
-	// User is who has it. One user may have several tokens, so that they can be replaced one after the other.
+	// User is the owner. One user may have several tokens, so that they can be replaced one after the other.
 	User string `yaml:"user"`
 	// Roles are viewer, submitter, approver, operator and admin.
 	Roles []string `yaml:"roles"`
-	// SHA256 is the digest of the token in hexadecimal; Token is the token itself, as "${VAR}" or "${file:PATH}"; Certificate is a name
-	// in a client certificate instead: a URI of its alternative names, or the common name of its subject. One of them is given.
+	// SHA256 is the digest of the token in hexadecimal; Token is the token itself, as "${VAR}" or "${file:PATH}"; Certificate is a
+	// name in a client certificate instead: a URI of its alternative names, or the common name of its subject. Exactly one of the
+	// three is set.
 	SHA256      string      `yaml:"sha256"`
 	Token       host.Secret `yaml:"token"`
 	Certificate string      `yaml:"certificate"`
-	// Expires is when it ends, as in 2027-01-31T00:00:00Z; empty for never.
+	// Expires is when the token expires, as in 2027-01-31T00:00:00Z; empty for never.
 	Expires string `yaml:"expires"`
 }
 
@@ -134,19 +135,19 @@ func (t *Token) until() (time.Time, error) {
 	return time.Parse(time.RFC3339, t.Expires)
 }
 
-// holder is who has a token, and until when.
+// holder is the owner of a token, until an expiry.
 type holder struct {
 	Identity
 	until time.Time
 }
 
-// holders are those of a file, by the digests of their tokens or the names of their certificates.
+// holders are the entries of a file, by the digests of their tokens or the names in their certificates.
 type holders struct {
 	tokens       map[digest]holder
 	certificates map[string]holder
 }
 
-// Keeper knows the valid tokens. Safe for concurrent use.
+// Keeper knows the valid tokens. It is safe for concurrent use.
 type Keeper struct {
 	path    string
 	env     host.Env
@@ -157,7 +158,7 @@ type Keeper struct {
 	seen    os.FileInfo // Of the file as last read. Belongs to the goroutine of Refresh.
 }
 
-// NewKeeper reads the tokens: the start-up token, if there is one, is an admin's; path is the file of tokens, empty for none.
+// NewKeeper reads the tokens. The start-up token, if there is one, is an admin's; path is the file of tokens, empty for none.
 // Errors: host.Faults for the file.
 func NewKeeper(start, path string, env host.Env) (*Keeper, error) {
 	k := &Keeper{path: path, env: env, now: time.Now, hasOne: start != ""}
@@ -169,7 +170,7 @@ func NewKeeper(start, path string, env host.Env) (*Keeper, error) {
 	return k, err
 }
 
-// Alone returns a keeper that knows one admin, who needs no token: the person whose program this is.
+// Alone returns a keeper that knows only one admin, who needs no token: the person who runs this program.
 func Alone(user string) (*Keeper, Identity) {
 	i := Identity{User: user, Roles: []verb.Role{verb.Admin}, digest: sha256.Sum256([]byte(NewToken()))}
 	k := &Keeper{now: time.Now}
@@ -216,7 +217,7 @@ func (k *Keeper) Refresh() (changed bool, err error) {
 	return true, nil
 }
 
-// Of returns who has a token; ok is false for one that is unknown, revoked or expired.
+// Of returns the owner of a token; ok is false if it is unknown, revoked or expired.
 func (k *Keeper) Of(token string) (Identity, bool) {
 	if token == "" {
 		return Identity{}, false
@@ -224,7 +225,7 @@ func (k *Keeper) Of(token string) (Identity, bool) {
 	return k.holder(sha256.Sum256([]byte(token)))
 }
 
-// ByCertificate returns who has a client certificate that was verified; ok is false if no name in it is one of the file.
+// ByCertificate returns the owner of a verified client certificate; ok is false if the file has none of its names.
 func (k *Keeper) ByCertificate(c *x509.Certificate) (Identity, bool) {
 	names := make([]string, 0, len(c.URIs)+1)
 	for _, uri := range c.URIs {
@@ -247,7 +248,7 @@ func (k *Keeper) Valid(i Identity) bool {
 	return ok && now.User == i.User && slices.Equal(now.Roles, i.Roles)
 }
 
-// holder looks a digest up. Digests are no secrets, so that the time this takes tells nothing about a token.
+// holder looks up a digest. Digests are not secret, so the time that this takes reveals nothing about a token.
 func (k *Keeper) holder(d digest) (Identity, bool) {
 	if k.hasOne && d == k.start {
 		return Identity{Roles: []verb.Role{verb.Admin}, digest: d}, true
@@ -256,13 +257,13 @@ func (k *Keeper) holder(d digest) (Identity, bool) {
 	return k.living(h, ok)
 }
 
-// named looks the name of a certificate up.
+// named looks up the name in a certificate.
 func (k *Keeper) named(name string) (Identity, bool) {
 	h, ok := k.holders.Load().certificates[name]
 	return k.living(h, ok)
 }
 
-// living leaves out who has expired.
+// living excludes owners whose entry has expired.
 func (k *Keeper) living(h holder, ok bool) (Identity, bool) {
 	if !ok || !h.until.IsZero() && k.now().After(h.until) {
 		return Identity{}, false

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits bounds how often each user may ask. Safe for concurrent use.
+// Limits bounds how often each user may send requests. It is safe for concurrent use.
 type Limits struct {
 	perSecond rate.Limit
 	burst     int
@@ -15,12 +15,12 @@ type Limits struct {
 	by map[string]*rate.Limiter
 }
 
-// NewLimits allows each user so many requests in a second, and as many at once; 0 sets no limit.
+// NewLimits allows each user this many requests per second, and as many at once; 0 sets no limit.
 func NewLimits(perSecond int) *Limits {
 	return &Limits{perSecond: rate.Limit(perSecond), burst: perSecond, by: map[string]*rate.Limiter{}}
 }
 
-// Allow reports whether a user may ask now. The users are those of valid tokens, so that their number is bounded.
+// Allow reports whether a user may send a request now. Only users with valid tokens get here, so their number is bounded.
 func (l *Limits) Allow(user string) bool {
 	if l.burst == 0 {
 		return true

@@ -13,23 +13,24 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
 )
 
-// idle is when a session ends that a client has left.
+// idle is when an abandoned session ends.
 const idle = 30 * time.Minute
 
-// Handler serves clients over streamable HTTP, once it is known who asks. Requests of the revision 2026-07-28 need no session, so that
-// any gateway answers them; those of earlier revisions have one at this gateway, in which it can ask the person at the client.
+// Handler serves clients over streamable HTTP after the guard has identified the user. Requests of the revision 2026-07-28 need no
+// session, so that any gateway can answer them; those of earlier revisions have a session at this gateway, in which it can ask the
+// person at the client.
 func (s *Server) Handler() func(http.ResponseWriter, *http.Request, identity.Identity) *events.Fault {
 	serve := func(stateless bool) http.Handler {
 		h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.sdk }, &sdk.StreamableHTTPOptions{
 			Stateless: stateless, Logger: slog.New(warnings{s.Log.Handler()}), SessionTimeout: idle, MaxRequestBodyBytes: s.Body, PropagateRequestCancellation: true,
-			DisableLocalhostProtection: true, // The gateway's own guard has judged Host and Origin, also with names of its own.
+			DisableLocalhostProtection: true, // The gateway's guard has already checked Host and Origin, and allows additional names.
 		})
 		return auth.RequireBearerToken(told, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(h)
 	}
 	sessions, each := serve(false), serve(true)
 	return func(w http.ResponseWriter, r *http.Request, asking identity.Identity) *events.Fault {
 		r = r.Clone(context.WithValue(r.Context(), whoKey{}, asking))
-		r.Header.Set("Authorization", "Bearer known") // Also for those with a cookie: told says who it is.
+		r.Header.Set("Authorization", "Bearer known") // Clients with a cookie need it as well; told supplies the identity.
 		if r.Header.Get("Mcp-Protocol-Version") >= "2026-07-28" {
 			each.ServeHTTP(w, r)
 			return nil
@@ -42,7 +43,7 @@ func (s *Server) Handler() func(http.ResponseWriter, *http.Request, identity.Ide
 	}
 }
 
-// warnings passes on what is wrong: the SDK tells of each connection, and requests of the newest revision are one each.
+// warnings passes on warnings and errors only: the SDK logs each connection, and in the newest revision each request is one.
 type warnings struct{ slog.Handler }
 
 // Enabled implements slog.Handler.
@@ -50,7 +51,7 @@ func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
 }
 
-// full reports whether there are as many sessions as there may be.
+// full reports whether the limit of sessions is reached.
 func (s *Server) full() bool {
 	n := 0
 	for range s.sdk.Sessions() {
@@ -59,7 +60,7 @@ func (s *Server) full() bool {
 	return n >= s.Sessions
 }
 
-// told says who asks: the guard of the gateway has found out. A session belongs to the user who began it.
+// told returns the identity that the gateway's guard has found. A session belongs to the user who began it.
 func told(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
 	asking := who(ctx)
 	return &auth.TokenInfo{UserID: asking.Name(), Extra: map[string]any{identityField: asking}}, nil

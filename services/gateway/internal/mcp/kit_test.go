@@ -36,7 +36,7 @@ type object = map[string]any
 
 func token(role verb.Role) string { return "token-of-" + string(role) + "-123456789" }
 
-// site is a bus on which the test answers the verbs, and gateways before it.
+// site is a bus on which the test answers the verbs, with gateways in front of it.
 type site struct {
 	*testing.T
 	bus    *bus.Bus
@@ -46,7 +46,7 @@ type site struct {
 	jobs  map[string]*verb.Waited
 	asked []string // "verb input" of each request on the bus that changes something.
 	n     int
-	slow  bool // A question is shown once more after it was answered.
+	slow  bool // A question is still shown once after it was answered.
 	late  string
 	after func(*verb.Waited) // What happens to a job right after it was shown.
 }
@@ -95,7 +95,7 @@ func open(t *testing.T) *site {
 	return s
 }
 
-// sessions is how many sessions a gateway may have.
+// sessions limits the sessions of a gateway.
 const sessions = 40
 
 // gateway is one gateway with its server.
@@ -104,7 +104,7 @@ type gateway struct {
 	end context.CancelFunc
 }
 
-// kill ends a gateway with all its connections, in the middle of whatever it does.
+// kill ends a gateway with all its connections in the middle of its work.
 func (g *gateway) kill() {
 	g.CloseClientConnections()
 	g.end()
@@ -141,7 +141,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// connect connects a client of a revision of the protocol.
+// connect connects a client that speaks a revision of the protocol.
 func (s *site) connect(g *gateway, token, revision string, o *sdk.ClientOptions) *sdk.ClientSession {
 	s.Helper()
 	return s.join(sdk.NewClient(&sdk.Implementation{Name: "test"}, o), g, token, revision)
@@ -158,7 +158,7 @@ func (s *site) join(c *sdk.Client, g *gateway, token, revision string) *sdk.Clie
 	return session
 }
 
-// code is the code of an error of the protocol; 0 for any other.
+// code returns the code of a protocol error; 0 for any other.
 func code(err error) int64 {
 	var wire *jsonrpc.Error
 	if errors.As(err, &wire) {
@@ -167,7 +167,7 @@ func code(err error) int64 {
 	return 0
 }
 
-// call gives the result of a tool and its text.
+// call returns the result of a tool and its text.
 func (s *site) call(c *sdk.ClientSession, name string, args any) (*sdk.CallToolResult, string) {
 	s.Helper()
 	out, err := c.CallTool(s.Context(), &sdk.CallToolParams{Name: name, Arguments: args})
@@ -199,7 +199,7 @@ func (s *site) post(g *gateway, header map[string]string, body string) (status i
 	if err != nil {
 		s.Fatal(err)
 	}
-	defer func() { _ = got.Body.Close() }() // It is read.
+	defer func() { _ = got.Body.Close() }() // The body has been read.
 	text, err := io.ReadAll(got.Body)
 	if err != nil {
 		s.Fatal(err)
@@ -207,7 +207,7 @@ func (s *site) post(g *gateway, header map[string]string, body string) (status i
 	return got.StatusCode, string(text)
 }
 
-// change changes a job, and tells the log.
+// change changes a job and publishes the change.
 func (s *site) change(id string, change func(*verb.Waited)) {
 	s.Helper()
 	s.mu.Lock()
@@ -215,7 +215,7 @@ func (s *site) change(id string, change func(*verb.Waited)) {
 	s.changed(id, change)
 }
 
-// changed is change for those who hold mu.
+// changed is change for callers that hold mu.
 func (s *site) changed(id string, change func(*verb.Waited)) {
 	s.Helper()
 	j := s.jobs[id]

@@ -19,7 +19,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/mcp"
 )
 
-// Whatever a peer sends, it gets an error with a name, and the gateway goes on with all others.
+// Whatever a peer sends, it gets a named error, and the gateway continues to serve all others.
 func TestAPeerThatBreaksTheProtocolIsToldHow(t *testing.T) {
 	s := open(t)
 	g := s.start()
@@ -130,8 +130,8 @@ func TestABugEndsOneRequestAlone(t *testing.T) {
 	}
 }
 
-// Over standard input and output, a line that is no message is answered and does not end the program; nothing but the protocol is
-// written.
+// Over standard input and output, a line that is not a message gets an error as its answer and does not end the program; nothing
+// but the protocol is written.
 func TestLinesThatAreNoMessagesAreAnswered(t *testing.T) {
 	s := open(t)
 	keeper, local := identity.Alone("anna")

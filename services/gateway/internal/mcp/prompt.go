@@ -15,10 +15,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// goalPrompt is the prompt for a job without a plan of its own; planPrompt begins the names of those for plans that are kept.
+// goalPrompt is the prompt for a job from a goal; planPrompt begins the names of the prompts for plan documents.
 const goalPrompt, planPrompt = "goal", "plan:"
 
-// board is a plan that is kept.
+// board is a plan document.
 type board struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
@@ -27,7 +27,7 @@ type board struct {
 	} `json:"lines"`
 }
 
-// prompts lists what a person can begin with: a goal, or a plan that is kept in the book main.
+// prompts lists what a person can begin with: a goal, or a plan document in the book main.
 func (s *Server) prompts(ctx context.Context) ([]*sdk.Prompt, error) {
 	list := []*sdk.Prompt{{
 		Name: goalPrompt, Title: "Run a goal as a job", Description: "Submits a goal, waits for it and puts its questions to you.",
@@ -36,7 +36,7 @@ func (s *Server) prompts(ctx context.Context) ([]*sdk.Prompt, error) {
 	kept, err := s.plans(ctx, "list", verb.PlanOperation{})
 	if err != nil {
 		if f := s.Door.Fault(err); f.Code == events.CodeUnavailable || f.Code == events.CodeNotPermitted {
-			return list, nil // There is no planner: then there are no plans.
+			return list, nil // Without a planner there are no plans.
 		}
 		return nil, s.protocol(err)
 	}
@@ -55,7 +55,7 @@ func (s *Server) prompts(ctx context.Context) ([]*sdk.Prompt, error) {
 	return list, nil
 }
 
-// keptPlans is the part of a reply to a plan operation that prompts need.
+// keptPlans has the fields of a plan operation's reply that prompts need.
 type keptPlans struct {
 	Plan    *board          `json:"plan"`
 	Plans   []board         `json:"plans"`
@@ -97,7 +97,7 @@ func (s *Server) prompt(ctx context.Context, p *sdk.GetPromptParams) (*sdk.GetPr
 	return begin(found.Plan.Title, request)
 }
 
-// begin is a message that makes a model submit a request.
+// begin returns a message that makes a model submit a request.
 func begin(title string, request object) (*sdk.GetPromptResult, error) {
 	text, err := json.MarshalIndent(request, "", "  ")
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// answerField is the field of a form for a question that is no form itself.
+// answerField is the only field of a form for a question that is not a form itself.
 const answerField = "answer"
 
-// asks are the questions that the client of a request can put to its person, and that this person may answer, by their ids.
+// asks returns the questions, by id, that the client of a request can put to its person and that this person may answer.
 func (s *Server) asks(ctx context.Context, r sdk.Request, out *verb.Waited) sdk.InputRequestMap {
 	can := capabilities(r).Elicitation
 	if can == nil || can.Form == nil && can.URL != nil {
@@ -32,7 +32,8 @@ func (s *Server) asks(ctx context.Context, r sdk.Request, out *verb.Waited) sdk.
 	return asks
 }
 
-// formOf is a question as a form. Forms have fields with plain values alone: what needs more is asked for as JSON in a text.
+// formOf turns a question into a form. Forms can have only fields with plain values; anything else is requested as JSON in a text
+// field.
 func formOf(q *verb.Question) *sdk.ElicitParams {
 	p := &sdk.ElicitParams{Mode: "form", Message: q.Prompt}
 	if p.Message == "" {
@@ -61,10 +62,10 @@ func formOf(q *verb.Question) *sdk.ElicitParams {
 	return p
 }
 
-// structuredOnly reports whether an answer has to be JSON: words are no answer, and there are no choices.
+// structuredOnly reports whether an answer must be JSON: neither free text nor a choice is accepted.
 func structuredOnly(q *verb.Question) bool { return len(q.Schema) > 0 && len(q.Options) == 0 }
 
-// flat reports whether a schema is an object with plain values that every client can show.
+// flat reports whether a schema is an object with plain values, which every client can show.
 func flat(text json.RawMessage) bool {
 	var s struct {
 		Type       string                     `json:"type"`
@@ -87,7 +88,7 @@ func flat(text json.RawMessage) bool {
 	return true
 }
 
-// plain reports whether the schema of a field is one of those that forms may have.
+// plain reports whether forms may have a field with this schema.
 func plain(text json.RawMessage) bool {
 	var p map[string]json.RawMessage
 	var kind string
@@ -115,9 +116,9 @@ func plain(text json.RawMessage) bool {
 	return true
 }
 
-// deliver sends what a person said to the questions of a job that are open. It returns those that were answered, and whether the person
-// left one open. An answer that does not fit answers nothing: the question stays open. Answers to questions that are not open are
-// ignored, since the protocol repeats them.
+// deliver sends a person's answers to the open questions of a job. It returns the questions that were answered, and whether the
+// person left one open. An answer that does not fit leaves its question open. Answers to questions that are not open are ignored,
+// since the protocol repeats them.
 func (s *Server) deliver(ctx context.Context, job string, given sdk.InputResponseMap) (answered []string, open bool, err error) {
 	if len(given) == 0 {
 		return nil, false, nil
@@ -153,7 +154,7 @@ func (s *Server) deliver(ctx context.Context, job string, given sdk.InputRespons
 	return answered, open, nil
 }
 
-// answerOf is the answer to a question in the fields of its form.
+// answerOf returns the answer to a question from the fields of its form.
 func answerOf(q *verb.Question, content map[string]any) (json.RawMessage, error) {
 	text, err := json.Marshal(content)
 	if err != nil {
@@ -177,7 +178,7 @@ func answerOf(q *verb.Question, content map[string]any) (json.RawMessage, error)
 	return text, fits(q, q.Schema, text)
 }
 
-// fits refuses a value that does not fit a schema.
+// fits returns an error if a value does not match a schema.
 func fits(q *verb.Question, wanted, value json.RawMessage) error {
 	s, err := schema.Read(wanted)
 	if err != nil {

@@ -17,17 +17,17 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// jobsURI is the beginning of the addresses of all resources.
+// jobsURI begins the addresses of all resources.
 const jobsURI = "jobgraph://jobs/"
 
-// Limits of resources: how many jobs are listed, how many events one answer has, and the size of a file in bytes.
+// Limits of resources: the jobs in a list, the events in an answer, and the size of a file in bytes.
 const (
 	listedJobs = 50
 	mostEvents = 500
 	mostFile   = 1 << 20
 )
 
-// addResources offers what jobs have as resources.
+// addResources offers jobs with their events and files as resources.
 func (s *Server) addResources() {
 	for _, t := range []sdk.ResourceTemplate{
 		{Name: "job", Title: "A job", URITemplate: jobsURI + "{id}", MIMEType: "application/json", Description: "The state of a job."},
@@ -54,7 +54,7 @@ func (s *Server) jobs(ctx context.Context) ([]*sdk.Resource, error) {
 	return list, nil
 }
 
-// newest lists jobs, newest first. Someone who may not list jobs has none.
+// newest lists jobs, newest first; none for a user who may not list jobs.
 func (s *Server) newest(ctx context.Context, most int) ([]verb.JobLine, error) {
 	text, err := s.Door.Do(ctx, who(ctx), "list", verb.JobQuery{Limit: most})
 	if err != nil {
@@ -125,14 +125,14 @@ func (s *Server) missing(uri string, err error) error {
 	return s.protocol(err)
 }
 
-// protocol is a fault as an error of the protocol: its data has the fault.
+// protocol converts a fault to a protocol error, whose data contains the fault.
 func (s *Server) protocol(err error) error {
 	f := s.Door.Fault(err)
 	code := int64(jsonrpc.CodeInvalidParams)
 	if f.Code == events.CodeInternal || f.Code == events.CodeUnavailable {
 		code = jsonrpc.CodeInternalError
 	}
-	data, _ := json.Marshal(f) // Strings always are JSON.
+	data, _ := json.Marshal(f) // Strings can always be encoded.
 	return &jsonrpc.Error{Code: code, Message: f.Error(), Data: data}
 }
 
@@ -151,7 +151,7 @@ func (s *Server) complete(ctx context.Context, r *sdk.CompleteRequest) (*sdk.Com
 			out.Completion.Values = append(out.Completion.Values, lines[i].ID)
 		}
 	}
-	const most = 100 // The protocol's own limit.
+	const most = 100 // The limit of the protocol.
 	out.Completion.Total = len(out.Completion.Values)
 	out.Completion.HasMore = out.Completion.Total > most
 	out.Completion.Values = slices.Clip(out.Completion.Values[:min(most, out.Completion.Total)])

@@ -12,11 +12,11 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
 )
 
-// Verbs answers verbs for users. Errors are *events.Fault, events.Faults and those of the bus.
+// Verbs executes verbs for users. Errors are *events.Fault, events.Faults and those of the bus.
 type Verbs interface {
-	// Do answers a verb; in is a JSON object.
+	// Do executes a verb; in is a JSON object.
 	Do(ctx context.Context, who identity.Identity, verb string, in any) (json.RawMessage, error)
-	// File gives a file of a job that has at most so many bytes, with its media type.
+	// File returns a file of a job of at most this many bytes, with its media type.
 	File(ctx context.Context, who identity.Identity, in verb.ArtifactRef, most int64) (body []byte, media string, err error)
 	// Fault converts an error to a fault.
 	Fault(err error) *events.Fault
@@ -24,16 +24,16 @@ type Verbs interface {
 
 // Jobs follows jobs for users. Errors are those of Verbs.
 type Jobs interface {
-	// Await follows a job until it has ended, asks for input that is not named in but, or the time is over. moved is called whenever it
-	// has moved, and as a sign of life.
+	// Await follows a job until it has ended, asks for input that is not named in but, or the time is up. It calls moved whenever
+	// the job has progressed, and as a sign of life.
 	Await(ctx context.Context, who identity.Identity, in *verb.Waiting, but []string, moved func(*verb.Waited)) (*verb.Waited, error)
-	// Standing says where a job stands.
+	// Standing returns the present state of a job.
 	Standing(ctx context.Context, who identity.Identity, job string) (*verb.Waited, error)
-	// MayAnswer reports whether someone may answer a question.
+	// MayAnswer reports whether a user may answer a question.
 	MayAnswer(who identity.Identity, q *verb.Question) bool
 }
 
-// Door is everything that a Server asks.
+// Door is everything that a Server calls.
 type Door interface {
 	Verbs
 	Jobs
@@ -41,27 +41,27 @@ type Door interface {
 
 // Settings configure a Server.
 type Settings struct {
-	// Door answers.
+	// Door executes the calls.
 	Door Door
-	// Version is that of the program.
+	// Version is the version of the program.
 	Version string
-	// Local is who asks over standard input and output.
+	// Local is the user of standard input and output.
 	Local identity.Identity
-	// Log gets faults of the protocol.
+	// Log gets protocol errors.
 	Log *slog.Logger
-	// Body limits a message in bytes.
+	// Body limits a message, in bytes.
 	Body int64
-	// Sessions limits those of clients that speak revisions before 2026-07-28.
+	// Sessions limits the sessions of clients that speak revisions before 2026-07-28.
 	Sessions int
 }
 
-// Server serves clients. Safe for concurrent use.
+// Server serves clients. It is safe for concurrent use.
 type Server struct {
 	Settings
 	sdk *sdk.Server
 }
 
-// instructions tell a model how the tools belong together.
+// instructions tell a model how to use the tools together.
 const instructions = `Jobgraph runs jobs: a goal is planned into steps that experts execute, durably.
 submit starts a job and returns its job_id at once; wait says how it goes on and gives its result. If wait returns inputs, the job asks a
 person something: put it to the user, send what the user says with answer, then wait again. Never answer for the user. why says what a job
@@ -77,7 +77,7 @@ func New(s Settings) *Server {
 	capabilities.AddExtension(tasksExtension, nil)
 	out.sdk = sdk.NewServer(&sdk.Implementation{Name: "jobgraph", Title: "Jobgraph", Version: s.Version}, &sdk.ServerOptions{
 		Instructions: instructions, Logger: slog.New(warnings{s.Log.Handler()}), Capabilities: capabilities, CompletionHandler: out.complete,
-		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }, // Roles differ.
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }, // The answer depends on the user's roles.
 	})
 	out.addTools()
 	out.addResources()
@@ -88,19 +88,19 @@ func New(s Settings) *Server {
 
 type whoKey struct{}
 
-// who is who asks.
+// who returns the user behind a request.
 func who(ctx context.Context) identity.Identity {
 	i, _ := ctx.Value(whoKey{}).(identity.Identity)
 	return i
 }
 
-// identityField is where a request over HTTP carries who asks.
+// identityField is the field in which an HTTP request carries the user.
 const identityField = "identity"
 
-// identify enters who asks: over HTTP that is the token of each request, not that of its session.
+// identify stores the user of a request: over HTTP that is the owner of each request's token, not of its session's.
 func (s *Server) identify(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (out sdk.Result, err error) {
-		defer func() { // A request that meets a bug must not end the process with all others.
+		defer func() { // A request that runs into a bug must not end the process for all others.
 			if cause := recover(); cause != nil {
 				s.Log.Error("request panicked", "method", method, "cause", cause)
 				out, err = nil, s.protocol(&events.Fault{Code: events.CodeInternal, Message: "the gateway met a bug of its own", Hint: "its log says where"})
@@ -114,7 +114,7 @@ func (s *Server) identify(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// capabilities are what the client of a request can do; never nil.
+// capabilities returns the capabilities of a request's client; never nil.
 func capabilities(r sdk.Request) *sdk.ClientCapabilities {
 	if asked, ok := r.(interface {
 		ClientCapabilities() *sdk.ClientCapabilities
@@ -126,7 +126,7 @@ func capabilities(r sdk.Request) *sdk.ClientCapabilities {
 	return &sdk.ClientCapabilities{}
 }
 
-// modern reports whether a request is one of the revision 2026-07-28 or later: then the server sends no requests of its own.
+// modern reports whether a request belongs to the revision 2026-07-28 or later: then the server sends no requests itself.
 func modern(r sdk.Request) bool {
 	asked, ok := r.(interface{ ProtocolVersion() string })
 	return ok && asked.ProtocolVersion() >= "2026-07-28"

@@ -15,8 +15,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Serve serves one client over a pair of streams with a message per line, until the client leaves or ctx ends. A line that is no message
-// is answered with an error, as JSON-RPC has it; the SDK would end the connection. Errors: those of reading and writing.
+// Serve serves one client over a pair of streams with one message per line, until the client leaves or ctx ends. A line that is not
+// a message gets a JSON-RPC error; the SDK would end the connection. Errors: those of reading and writing.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	messages, feed := io.Pipe()
 	to := &lineWriter{w: out}
@@ -26,7 +26,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	return s.sdk.Run(ctx, &sdk.IOTransport{Reader: messages, Writer: to, MaxLineLength: -1})
 }
 
-// sift passes on the lines that are messages, and answers all others.
+// sift passes on the lines that are messages, and answers all others with an error.
 func (s *Server) sift(in io.Reader, feed io.Writer, to *lineWriter) error {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for {
@@ -48,7 +48,7 @@ func (s *Server) sift(in io.Reader, feed io.Writer, to *lineWriter) error {
 	}
 }
 
-// readLine reads a line. One that is longer than most is read to its end, and not kept.
+// readLine reads a line. A line longer than most is read to its end and dropped.
 func readLine(r *bufio.Reader, most int64) (line []byte, long bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -61,7 +61,7 @@ func readLine(r *bufio.Reader, most int64) (line []byte, long bool, err error) {
 	}
 }
 
-// fault says what is wrong with a line; nil if it is a message.
+// fault returns what is wrong with a line; nil if it is a message.
 func fault(line []byte, long bool, most int64) error {
 	invalid := func(text string) error {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: text}
@@ -78,11 +78,11 @@ func fault(line []byte, long bool, most int64) error {
 	return nil
 }
 
-// lineWriter writes whole lines, of the protocol and of refusals.
+// lineWriter writes whole lines: messages of the protocol, and errors.
 type lineWriter struct {
 	mu sync.Mutex // Guards w and rest.
 	w  io.WriteCloser
-	// rest is the beginning of a line.
+	// rest is the beginning of an incomplete line.
 	rest []byte
 }
 
@@ -103,7 +103,7 @@ func (l *lineWriter) Write(p []byte) (int, error) {
 // Close implements io.Closer.
 func (l *lineWriter) Close() error { return l.w.Close() }
 
-// refuse answers a line that has no id that one could know.
+// refuse answers a line whose id is unknown.
 func (l *lineWriter) refuse(bad error) error {
 	text, err := json.Marshal(object{"jsonrpc": "2.0", "id": nil, "error": bad})
 	if err != nil {

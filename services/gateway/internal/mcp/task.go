@@ -13,11 +13,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// tasksExtension is the extension that answers a call with the handle of a task (SEP-2663). A task of this server is the wait for a job:
-// its id is the job's, and what it is stands in the log, so that every gateway knows every task.
+// tasksExtension is the extension that answers a call with the handle of a task (SEP-2663). A task of this server is the wait for a
+// job: its id is the job's, and its state is in the log, so that every gateway knows every task.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
-// pollEvery is how often a client should ask for a task, in milliseconds.
+// pollEvery is how often a client should ask about a task, in milliseconds.
 const pollEvery = 1000
 
 // The states of a task.
@@ -28,7 +28,7 @@ const (
 	taskCancelled = "cancelled"
 )
 
-// task is a task in the form of the extension. One that was just made has neither result nor inputRequests.
+// task is a task in the form of the extension. A new one has neither result nor inputRequests.
 type task struct {
 	sdk.ResultBase
 	ResultType    string              `json:"resultType"`
@@ -68,15 +68,15 @@ func (s *Server) addTasks() {
 			return answer(ctx, p)
 		})
 		if err != nil {
-			panic("mcp: " + err.Error()) // The methods are not those of the protocol itself.
+			panic("mcp: " + err.Error()) // The SDK refuses only methods of the protocol itself.
 		}
 	}
 }
 
-// requestKey is where a request is kept for the methods of the extension.
+// requestKey stores a request in its context for the methods of the extension.
 type requestKey struct{}
 
-// tasks makes a task of a wait for a client with the extension, and refuses the methods of the extension to others.
+// tasks turns a wait into a task if the client supports the extension, and refuses the extension's methods to others.
 func (s *Server) tasks(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		_, declared := capabilities(r).Extensions[tasksExtension]
@@ -98,7 +98,7 @@ func (s *Server) tasks(next sdk.MethodHandler) sdk.MethodHandler {
 
 // missingExtension refuses a client that does not declare the extension.
 func missingExtension() error {
-	data, _ := json.Marshal(object{"requiredCapabilities": object{"extensions": object{tasksExtension: object{}}}}) // Strings always are JSON.
+	data, _ := json.Marshal(object{"requiredCapabilities": object{"extensions": object{tasksExtension: object{}}}}) // Strings can always be encoded.
 	return &jsonrpc.Error{Code: sdk.CodeMissingRequiredClientCapabilities, Message: "tasks need the extension " + tasksExtension + " in the capabilities of each request", Data: data}
 }
 
@@ -119,7 +119,7 @@ func (s *Server) newTask(ctx context.Context, call *sdk.CallToolRequest, next sd
 	return t, nil
 }
 
-// taskOf reads a task from the job that it waits for.
+// taskOf returns a task in the state of the job that it waits for.
 func (s *Server) taskOf(ctx context.Context, r sdk.Request, job string) (*task, error) {
 	out, err := s.Door.Standing(ctx, who(ctx), job)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *Server) getTask(ctx context.Context, p *taskParams) (sdk.Result, error)
 	return t, nil
 }
 
-// updateTask answers tasks/update: what a person said to the questions of the job.
+// updateTask answers tasks/update, which carries a person's answers to the questions of the job.
 func (s *Server) updateTask(ctx context.Context, p *taskParams) (sdk.Result, error) {
 	if _, _, err := s.deliver(ctx, p.ID, p.InputResponses); err != nil {
 		return nil, s.protocol(err)
@@ -167,7 +167,7 @@ func (s *Server) cancelTask(ctx context.Context, p *taskParams) (sdk.Result, err
 	now := false
 	in := verb.Ending{Ref: verb.Ref{ID: p.ID}, StopRequested: events.StopRequested{Reason: "the task was cancelled"}, Wait: &now}
 	_, err := s.Door.Do(ctx, who(ctx), "stop", in)
-	if err != nil && s.Door.Fault(err).Code != events.CodeConflict { // A job that has ended is not cancelled any more.
+	if err != nil && s.Door.Fault(err).Code != events.CodeConflict { // A job that has ended is no longer cancelled.
 		return nil, s.protocol(err)
 	}
 	return &done{ResultType: "complete"}, nil

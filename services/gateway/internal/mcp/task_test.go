@@ -34,7 +34,7 @@ type task struct {
 	Result   json.RawMessage `json:"result"`
 }
 
-// tasker connects a client that knows tasks, and can put questions to a person.
+// tasker connects a client that supports tasks, and can put questions to a person.
 func (s *site) tasker(g *gateway, role verb.Role, declares bool) *sdk.ClientSession {
 	s.Helper()
 	can := &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}}}
@@ -54,7 +54,7 @@ func (s *site) task(c *sdk.ClientSession, method string, p *taskParams) (*task, 
 	return sdk.CallCustomMethod[*taskParams, *task](s.Context(), c, method, p)
 }
 
-// calls sends a call of a tool by hand, with the capabilities of a client, and gives its result.
+// calls sends a raw tool call with the capabilities of a client, and returns its result.
 func (s *site) calls(g *gateway, role verb.Role, capabilities, params string) string {
 	s.Helper()
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":%s},%s}}`, capabilities, params)
@@ -66,8 +66,8 @@ func (s *site) calls(g *gateway, role verb.Role, capabilities, params string) st
 	return strings.TrimSpace(text)
 }
 
-// A wait for a job that goes on is a task for a client that knows tasks. Another gateway knows it, too, also after the death of the
-// first one in the middle of a wait.
+// A wait for an unfinished job becomes a task for a client that supports tasks. Another gateway knows it as well, even after the
+// first one has died in the middle of a wait.
 func TestATaskSurvivesItsGateway(t *testing.T) {
 	s := open(t)
 	first := s.start()

@@ -13,10 +13,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// waitTool is the verb that is answered here, since it asks and tells while it waits.
+// waitTool is the verb that is handled here, because it asks questions and reports progress while it waits.
 const waitTool = "wait"
 
-// addTools offers the verbs that the table marks.
+// addTools offers the verbs that the table marks as tools.
 func (s *Server) addTools() {
 	for _, v := range verb.All() {
 		if !v.Tool {
@@ -42,7 +42,7 @@ func toolOf(v *verb.Verb) *sdk.Tool {
 // object is a JSON object.
 type object = map[string]any
 
-// inputOf is the schema of a verb's input without what the server enters: who asks.
+// inputOf returns the schema of a verb's input without the fields that the server sets: the user.
 func inputOf(v *verb.Verb) object {
 	s := schemaOf(v.InputSchema())
 	if properties, ok := s["properties"].(object); ok {
@@ -61,11 +61,11 @@ func inputOf(v *verb.Verb) object {
 
 func outputOf(v *verb.Verb) object { return schemaOf(v.OutputSchema()) }
 
-// schemaOf reads a schema of the table; without one any object fits.
+// schemaOf returns a schema of the table; without one any object matches.
 func schemaOf(name string) object {
 	text, ok := verb.Schema(name)
 	var s object
-	if !ok || json.Unmarshal(text, &s) != nil { // Generated and tested.
+	if !ok || json.Unmarshal(text, &s) != nil { // The schemas are generated and tested.
 		return object{"type": "object"}
 	}
 	delete(s, "$schema")
@@ -73,7 +73,7 @@ func schemaOf(name string) object {
 	return s
 }
 
-// answerer answers the calls of a tool as its verb does.
+// answerer returns the handler of a tool that executes its verb.
 func (s *Server) answerer(name string) sdk.ToolHandler {
 	return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		out, err := s.Door.Do(ctx, who(ctx), name, arguments(r))
@@ -84,7 +84,7 @@ func (s *Server) answerer(name string) sdk.ToolHandler {
 	}
 }
 
-// arguments are those of a call; an empty object if there are none.
+// arguments returns the arguments of a call; an empty object if there are none.
 func arguments(r *sdk.CallToolRequest) json.RawMessage {
 	if len(r.Params.Arguments) == 0 {
 		return json.RawMessage("{}")
@@ -92,12 +92,12 @@ func arguments(r *sdk.CallToolRequest) json.RawMessage {
 	return r.Params.Arguments
 }
 
-// structured is a result for programs, and as text for models.
+// structured returns a result for programs, and the same as text for models.
 func structured(out json.RawMessage) *sdk.CallToolResult {
 	return &sdk.CallToolResult{StructuredContent: out, Content: []sdk.Content{&sdk.TextContent{Text: string(out)}}}
 }
 
-// failed is a fault as the result of a tool: the model sees its code and what to do next.
+// failed returns a fault as the result of a tool: the model sees its code and what to do next.
 func (s *Server) failed(err error) *sdk.CallToolResult {
 	type all struct {
 		*events.Fault
@@ -108,11 +108,11 @@ func (s *Server) failed(err error) *sdk.CallToolResult {
 	if errors.As(err, &faults) && len(faults) > 1 {
 		told.Faults = faults
 	}
-	text, _ := json.Marshal(told) // Strings always are JSON.
+	text, _ := json.Marshal(told) // Strings can always be encoded.
 	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}
 }
 
-// lists leaves out of the list of tools what someone may not use, and makes the lists of resources and prompts for who asks.
+// lists removes from the list of tools what the user may not use, and makes the lists of resources and prompts for the user.
 func (s *Server) lists(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		if method == "prompts/get" {
@@ -139,7 +139,7 @@ func (s *Server) lists(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// oneLine bounds a text of a job for a title.
+// oneLine shortens a text of a job to a title.
 func oneLine(text string) string {
 	const most = 80
 	text = strings.Join(strings.Fields(text), " ")

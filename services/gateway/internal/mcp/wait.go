@@ -24,8 +24,8 @@ func waitingOf(r *sdk.CallToolRequest) (*verb.Waiting, error) {
 	return &in, nil
 }
 
-// wait waits for a job, tells how it moves, and puts its questions to the person at the client, if that can ask. Otherwise, and where
-// the person does not answer, the result has the questions.
+// wait waits for a job, reports its progress, and puts its questions to the person if the client can. Otherwise, or if the person
+// does not answer, the result contains the questions.
 func (s *Server) wait(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	in, err := waitingOf(r)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Server) wait(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 	}
 }
 
-// waited is the result of a wait.
+// waited returns the result of a wait.
 func waited(out *verb.Waited) (*sdk.CallToolResult, error) {
 	text, err := json.Marshal(out)
 	if err != nil {
@@ -73,7 +73,7 @@ func waited(out *verb.Waited) (*sdk.CallToolResult, error) {
 	return result, nil
 }
 
-// advice says how questions are answered.
+// advice says how to answer questions.
 func advice(list []verb.Question) string {
 	text := "The job waits for a person. Ask the user, then call answer with what the user says:"
 	for i := range list {
@@ -94,7 +94,7 @@ func advice(list []verb.Question) string {
 	return text
 }
 
-// teller returns what tells a client how a job moves; nil for one that does not want to know.
+// teller returns a function that reports a job's progress to a client; nil if the client does not want it.
 func teller(ctx context.Context, r *sdk.CallToolRequest) func(*verb.Waited) {
 	token := r.Params.GetProgressToken()
 	if token == nil {
@@ -102,23 +102,25 @@ func teller(ctx context.Context, r *sdk.CallToolRequest) func(*verb.Waited) {
 	}
 	begin, last := time.Now(), -1.0
 	return func(w *verb.Waited) {
-		// The protocol wants a larger value each time, also as a mere sign of life: what is done, and a part that grows with time.
+		// The protocol requires a larger value each time, even for a mere sign of life: the completed steps plus a part that grows
+		// with time.
 		spent := time.Since(begin).Seconds()
 		value := float64(w.Done) + spent/(spent+60)
 		if value <= last {
 			return
 		}
 		last = value
-		_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ // The client may be gone; the wait finds out.
+		_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ // The client may be gone; the wait will notice.
 			ProgressToken: token, Progress: value, Total: float64(max(w.Total, w.Done+1)), Message: fmt.Sprintf("%s, %d of %d SubJobs are done", w.Status, w.Done, w.Total),
 		})
 	}
 }
 
-// elicit asks the person at a client that speaks a revision before 2026-07-28, one question after the other, until one is left open.
+// elicit asks the person at a client that speaks a revision before 2026-07-28 one question after the other, until the person leaves
+// one open.
 func elicit(ctx context.Context, session *sdk.ServerSession, asks sdk.InputRequestMap) (sdk.InputResponseMap, error) {
 	given := sdk.InputResponseMap{}
-	for request, ask := range asks { // any order: each has its own request.
+	for request, ask := range asks { // any order: the requests are independent.
 		form, ok := ask.(*sdk.ElicitParams)
 		if !ok {
 			continue

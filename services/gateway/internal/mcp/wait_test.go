@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// steps is a client that takes part in a job: it finishes a step when it hears that the one before it is done.
+// steps is a client that takes part in a job: it finishes a step when it is notified that the previous one is done.
 type steps struct {
 	*site
 	mu    sync.Mutex // Guards heard and last.
@@ -23,7 +23,7 @@ type steps struct {
 	last  float64
 }
 
-// hear checks that each notification has a larger value, and moves the job on.
+// hear checks that each notification has a larger value, and advances the job.
 func (s *steps) hear(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,7 +40,7 @@ func (s *steps) hear(_ context.Context, r *sdk.ProgressNotificationClientRequest
 	case "RUNNING, 0 of 2 SubJobs are done":
 		s.change("j", func(j *verb.Waited) { j.Done = 1 })
 	case "RUNNING, 1 of 2 SubJobs are done":
-		s.change("j", func(j *verb.Waited) { // A step runs again; then the job has ended, and its end is not in the log yet.
+		s.change("j", func(j *verb.Waited) { // A step runs again; then the job has ended, but its end is not in the log yet.
 			j.Done, s.after = 0, func(j *verb.Waited) { j.Done, j.Status = 2, events.Finished }
 		})
 	case "FINISHED, 2 of 2 SubJobs are done":
@@ -96,7 +96,7 @@ func TestAWaitEndsWithItsTimeAndWithItsCall(t *testing.T) {
 	}
 }
 
-// asking is a job that asks.
+// asking returns a change that makes a job ask a question.
 func asking(q verb.Question) func(*verb.Waited) {
 	return func(j *verb.Waited) {
 		q.JobID, q.Request, q.SubJob = j.JobID, "ask", "a"
@@ -109,7 +109,7 @@ var (
 	nestedForm = json.RawMessage(`{"type":"object","required":["to"],"properties":{"to":{"type":"array","items":{"type":"string"}}}}`)
 )
 
-// person answers what a client is asked, and keeps the forms. A client may ask several at once.
+// person answers the questions to a client and records the forms. A client may ask several at once.
 func person(result *sdk.ElicitResult, forms *[]string) *sdk.ClientOptions {
 	var mu sync.Mutex
 	return &sdk.ClientOptions{ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
@@ -125,7 +125,8 @@ func accept(content object) *sdk.ElicitResult {
 	return &sdk.ElicitResult{Action: "accept", Content: content}
 }
 
-// What a job asks is asked at the client, in a form that every client can show; the answer is that of the token's user.
+// A job's question is put to the person at the client, in a form that every client can show; the answer is given in the name of the
+// token's user.
 func TestAQuestionIsPutToThePersonAtTheClient(t *testing.T) {
 	s := open(t)
 	g := s.start()
@@ -164,7 +165,7 @@ func TestAQuestionThatIsNotAnsweredStaysOpen(t *testing.T) {
 	approval, form := verb.Question{Kind: events.InputApproval, Prompt: "Pay?"}, verb.Question{Kind: events.InputForm, Prompt: "Size?", Schema: flatForm}
 	nested := verb.Question{Kind: events.InputForm, Prompt: "To?", Schema: nestedForm}
 	plan := verb.Question{Kind: events.InputReview, Prompt: "Run it?", Options: []string{"accept", "reject"}, Schema: json.RawMessage(`{"examples":[1]}`)}
-	const unfit = "does not match requested schema" // What a client of the newer revision says itself.
+	const unfit = "does not match requested schema" // The error of a client of the newer revision.
 	s := open(t)
 	g := s.start()
 	for name, test := range map[string]struct {
@@ -215,7 +216,7 @@ func TestAQuestionThatIsNotAnsweredStaysOpen(t *testing.T) {
 	}
 }
 
-// One question after the other is put to the person in one wait.
+// One wait puts several questions to the person, one after the other.
 func TestAJobMayAskMoreThanOnce(t *testing.T) {
 	for _, revision := range revisions {
 		s, forms := open(t), []string{}
@@ -231,7 +232,7 @@ func TestAJobMayAskMoreThanOnce(t *testing.T) {
 	}
 }
 
-// A question that was answered is not asked again by one that has not heard of the answer yet.
+// A gateway that has not seen an answer yet does not ask the question again.
 func TestAnAnsweredQuestionIsNotAskedAgain(t *testing.T) {
 	for _, revision := range revisions {
 		s, forms := open(t), []string{}

@@ -26,13 +26,14 @@ type Message struct{ Role, Text string }
 
 // Conversation is a request for the next message.
 type Conversation struct {
-	// Instructions are the system's messages. Past are those of person and assistant before the last one, which is the person's.
+	// Instructions are the system messages. Past holds the messages of person and assistant before the last one; Last is the
+	// person's last message.
 	Instructions string
 	Past         []Message
 	Last         string
 }
 
-// Read divides the messages of a request. Errors: a fault that names what these models do not take.
+// Read divides the messages of a request. Errors: a fault that names what these models do not accept.
 func Read(r *verb.ChatRequest) (*Conversation, error) {
 	if fault := unsupported(r); fault != nil {
 		return nil, fault
@@ -64,13 +65,13 @@ func Read(r *verb.ChatRequest) (*Conversation, error) {
 	return c, nil
 }
 
-// unsupported refuses what would silently be ignored and changes an answer.
+// unsupported refuses fields that would change an answer but would be ignored.
 func unsupported(r *verb.ChatRequest) *events.Fault {
 	no := func(field, message, hint string) *events.Fault {
 		return &events.Fault{Code: events.CodeInvalid, Field: field, Message: message, Hint: hint}
 	}
 	var format struct{ Type string }
-	_ = json.Unmarshal(r.ResponseFormat, &format) // What cannot be read asks for nothing.
+	_ = json.Unmarshal(r.ResponseFormat, &format) // An unreadable format asks for nothing.
 	switch {
 	case r.Model == "":
 		return &events.Fault{Code: events.CodeMissing, Field: "model", Message: "no model is named", Hint: "GET /v1/models lists them"}
@@ -86,7 +87,7 @@ func unsupported(r *verb.ChatRequest) *events.Fault {
 	return nil
 }
 
-// textOf is the text of a message.
+// textOf returns the text of a message, which may come in parts.
 func textOf(m *verb.ChatMessage, field string) (string, *events.Fault) {
 	if len(m.Content) == 0 || string(m.Content) == "null" {
 		return m.Refusal, nil
@@ -117,7 +118,8 @@ func textOf(m *verb.ChatMessage, field string) (string, *events.Fault) {
 	return b.String(), nil
 }
 
-// Context is what a job that begins a session has to know besides its goal: the instructions, and what was said before, the newest of it.
+// Context returns what a job that begins a session has to know besides its goal: the instructions, and the newest part of what was
+// said before.
 func (c *Conversation) Context() string {
 	var said []item.Item
 	for _, m := range c.Past {
@@ -134,7 +136,7 @@ func (c *Conversation) Context() string {
 	return strings.TrimSpace(c.Instructions + "\n\n" + item.Before + "\n" + item.Lines(said))
 }
 
-// clip limits one message of a past.
+// clip shortens one message of a past.
 func clip(text string) string {
 	if len(text) <= item.MaxTurn {
 		return text
@@ -142,8 +144,8 @@ func clip(text string) string {
 	return strings.ToValidUTF8(text[:item.MaxTurn], "") + " …"
 }
 
-// Digest identifies a conversation of an owner by what was said, without the instructions: clients put dates and the like into those.
-// White space around a message does not count, since clients remove it.
+// Digest identifies a conversation of an owner by what was said, without the instructions, since clients put dates and the like
+// into those. White space around a message does not count, since clients remove it.
 func Digest(owner string, said []Message, more ...Message) string {
 	h := sha256.New()
 	write := func(text string) { h.Write([]byte(strconv.Itoa(len(text)) + ":" + text)) }
@@ -160,5 +162,5 @@ func Digest(owner string, said []Message, more ...Message) string {
 // Asked is the last message.
 func (c *Conversation) Asked() Message { return Message{user, c.Last} }
 
-// Answered is an answer as a message.
+// Answered returns an answer as a message.
 func Answered(text string) Message { return Message{assistant, text} }

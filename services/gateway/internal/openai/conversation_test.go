@@ -37,7 +37,7 @@ func TestAConversationIsWhatWasSaidAndTheLastMessage(t *testing.T) {
 func TestALongPastIsToldByItsEnd(t *testing.T) {
 	r := &verb.ChatRequest{Model: "m"}
 	for range 40 {
-		text, _ := json.Marshal(strings.Repeat("日", 2000)) // A string always is JSON.
+		text, _ := json.Marshal(strings.Repeat("日", 2000)) // Strings can always be encoded.
 		r.Messages = append(r.Messages, verb.ChatMessage{Role: "user", Content: text})
 	}
 	r.Messages = append(r.Messages, verb.ChatMessage{Role: "assistant", Content: json.RawMessage(`"the last"`)}, verb.ChatMessage{Role: "user", Content: json.RawMessage(`"go"`)})
@@ -76,7 +76,8 @@ func TestWhatCannotBeDoneIsRefusedByName(t *testing.T) {
 	}
 }
 
-// What clients change of a message on its way does not make another conversation of it; everything else does.
+// A conversation stays the same if clients change its messages as they usually do on the way; any other change makes it a different
+// one.
 func TestAConversationIsKnownByWhatWasSaid(t *testing.T) {
 	said := []openai.Message{{Role: "user", Text: "a"}, {Role: "assistant", Text: "b\nc"}}
 	same := []openai.Message{{Role: "user", Text: " a\n"}, {Role: "assistant", Text: "b\r\nc  "}}

@@ -1,5 +1,5 @@
-// Package openai translates between OpenAI's API and Jobgraph: a conversation that is sent whole with each request becomes one message to
-// a session, and what a job says becomes the text of an answer.
+// Package openai translates between OpenAI's API and Jobgraph: a conversation that each request sends as a whole becomes one
+// message to a session, and what a job says becomes the text of an answer.
 //
-// It is pure: it reads no bus and keeps nothing. Package route asks, follows and remembers.
+// It is pure: it reads no bus and keeps nothing. Package route submits, follows and stores.
 package openai

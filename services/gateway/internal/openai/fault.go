@@ -19,7 +19,7 @@ type problem struct {
 func Fault(status int, f *events.Fault) []byte {
 	p := problem{Message: f.Message, Type: kindOf(status), Code: string(f.Code)}
 	if f.Code == events.CodeNotFound && f.Field == "model" {
-		p.Code = "model_not_found" // Clients look for this one.
+		p.Code = "model_not_found" // Clients look for this code.
 	}
 	if f.Cause != "" {
 		p.Message += ": " + f.Cause
@@ -30,11 +30,11 @@ func Fault(status int, f *events.Fault) []byte {
 	if f.Field != "" {
 		p.Param = &f.Field
 	}
-	text, _ := json.Marshal(map[string]problem{"error": p}) // Strings always are JSON.
+	text, _ := json.Marshal(map[string]problem{"error": p}) // Strings can always be encoded.
 	return text
 }
 
-// kindOf is the type of an error by its status.
+// kindOf returns the type of an error for a status.
 func kindOf(status int) string {
 	switch {
 	case status == http.StatusUnauthorized:

@@ -8,13 +8,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// ReadResponse returns a request for a response as one for a chat completion. Errors: a fault that names what these models do not take.
+// ReadResponse converts a request for a response to one for a chat completion. Errors: a fault that names what these models do not
+// accept.
 func ReadResponse(r *verb.ResponseRequest) (*verb.ChatRequest, error) {
 	chat := &verb.ChatRequest{Model: r.Model, Stream: r.Stream, User: r.User, Metadata: r.Metadata, Tools: r.Tools}
 	var form struct {
 		Format json.RawMessage `json:"format"`
 	}
-	_ = json.Unmarshal(r.Text, &form) // What cannot be read asks for nothing.
+	_ = json.Unmarshal(r.Text, &form) // An unreadable format asks for nothing.
 	chat.ResponseFormat = form.Format
 	if r.Background {
 		return nil, &events.Fault{Code: events.CodeInvalid, Field: "background", Message: "responses are not kept for later", Hint: "leave it out, or use POST /api/v1/jobs, whose jobs always run in the background"}
@@ -46,18 +47,18 @@ func ReadResponse(r *verb.ResponseRequest) (*verb.ChatRequest, error) {
 	return chat, nil
 }
 
-// Conversing is the id in the field conversation, a text or {"id":…}; "" if there is none.
+// Conversing returns the id in the field conversation, a text or {"id":…}; "" if there is none.
 func Conversing(field json.RawMessage) string {
 	var c struct {
 		ID string `json:"id"`
 	}
 	if json.Unmarshal(field, &c.ID) != nil {
-		_ = json.Unmarshal(field, &c) // What cannot be read names none.
+		_ = json.Unmarshal(field, &c) // An unreadable field names no conversation.
 	}
 	return c.ID
 }
 
 func quoted(text string) json.RawMessage {
-	raw, _ := json.Marshal(text) // A string always is JSON.
+	raw, _ := json.Marshal(text) // Strings can always be encoded.
 	return raw
 }

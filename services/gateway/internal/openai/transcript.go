@@ -14,12 +14,12 @@ import (
 // Delta is the next piece of an answer: text of the answer itself, or what planner and experts say on the way to it.
 type Delta struct{ Content, Reasoning string }
 
-// Transcript is what a job says to a person from some event on, as the text of one answer. The answer consists of the texts of the SubJob
-// whose result is that of the job, while they are written; everything else is reasoning. It ends with the job's result or with a question
-// to the person. It belongs to one goroutine.
+// Transcript turns what a job says to a person, from some event on, into the text of one answer. The answer consists of the texts
+// of the SubJob whose result is the job's result, while they are written; everything else is reasoning. It ends with the job's
+// result or with a question to the person. It belongs to one goroutine.
 type Transcript struct {
-	// User is the person; a question for another one does not end the answer. Answered is the question that the person has just answered:
-	// what came before that was said before.
+	// User is the person; a question for someone else does not end the answer. Answered is the question that the person has just
+	// answered: what precedes it belongs to an earlier answer.
 	User     string
 	Answered string
 
@@ -36,8 +36,8 @@ type Transcript struct {
 
 // voice is an item that is being written.
 type voice struct {
-	have  int // How many bytes of it were taken.
-	round int // How often it began again.
+	have  int // How many of its bytes were taken.
+	round int // How often it has started again.
 	plain item.Plain
 }
 
@@ -67,10 +67,10 @@ func (t *Transcript) Event(e *events.Event) (err error) {
 	return nil
 }
 
-// Ended is the end of the job, nil before it.
+// Ended returns the end of the job, nil before it.
 func (t *Transcript) Ended() *events.JobEnded { return t.ended }
 
-// Spent is what the answer has cost.
+// Spent returns what the answer has cost.
 func (t *Transcript) Spent() events.Spent {
 	if t.job == nil {
 		return events.Spent{}
@@ -79,7 +79,7 @@ func (t *Transcript) Spent() events.Spent {
 	return events.Spent{Tokens: max(all.Tokens-t.before.Tokens, 0), CostUSD: max(all.CostUSD-t.before.CostUSD, 0)}
 }
 
-// Item takes a live item and returns what is to be said of it.
+// Item takes a live item and returns what it adds to the answer.
 func (t *Transcript) Item(i *item.Item) []Delta {
 	if t.job == nil || !slices.ContainsFunc(t.job.View().SubJobs, func(n *graph.SubJobState) bool { return n.ID == i.SubJob }) {
 		if len(t.early) < mostEarly {
@@ -93,7 +93,7 @@ func (t *Transcript) Item(i *item.Item) []Delta {
 	return nil
 }
 
-// Early returns what is to be said of items whose SubJobs the log knows now.
+// Early returns what items add whose SubJobs the log has by now.
 func (t *Transcript) Early() (list []Delta) {
 	early := t.early
 	t.early = nil
@@ -123,7 +123,7 @@ func (t *Transcript) say(i *item.Item) Delta {
 	return Delta{}
 }
 
-// mostArgs is how much of the arguments of a call is told, in bytes.
+// mostArgs is how much of a call's arguments is shown, in bytes.
 const mostArgs = 200
 
 func (t *Transcript) voice(key string) *voice {
@@ -138,7 +138,7 @@ func (t *Transcript) voice(key string) *voice {
 	return v
 }
 
-// next is what an item adds to its text, and how often the text has begun again.
+// next returns what an item adds to its text, and how often the text has started again.
 func (t *Transcript) next(key string, i *item.Item) (text string, round int) {
 	v := t.voice(key)
 	text = i.Text
@@ -153,8 +153,8 @@ func (t *Transcript) next(key string, i *item.Item) (text string, round int) {
 	return v.plain.Add(text, i.Done), v.round
 }
 
-// answers reports whether a text belongs to the answer: it is the planner's own answer, the result as it is written up, or the text of the
-// only SubJob that no other one builds on.
+// answers reports whether a text belongs to the answer: it is the planner's own answer, the written-up result, or the text of the
+// only SubJob on which no other depends.
 func (t *Transcript) answers(i *item.Item) bool {
 	s := t.job.View()
 	switch i.SubJob {
@@ -187,7 +187,7 @@ func (t *Transcript) answers(i *item.Item) bool {
 	return mine && ends == 1
 }
 
-// speaker names a SubJob that reasons; the planner has no name.
+// speaker names a SubJob whose text is reasoning; the planner has no name.
 func (t *Transcript) speaker(subjob string) string {
 	if subjob == events.PlanID || subjob == events.FinalID {
 		return ""
@@ -200,7 +200,7 @@ func (t *Transcript) speaker(subjob string) string {
 	return subjob
 }
 
-// Question is a question to the person: the newest of those that are open, as the next message to the session answers that one.
+// Question is the newest open question to the person, which the next message to the session answers.
 type Question struct {
 	Job, Request string
 	Kind         events.InputKind
@@ -225,7 +225,7 @@ func (t *Transcript) Question() *Question {
 	return &Question{Job: s.ID, Request: in.Request, Kind: in.Kind, Text: questionText(in.Kind, t.asked[in.Request])}
 }
 
-// questionText is a question with what can be answered.
+// questionText returns a question with its possible answers.
 func questionText(kind events.InputKind, asked *events.InputRequested) string {
 	if asked == nil {
 		return ""
@@ -247,7 +247,7 @@ func questionText(kind events.InputKind, asked *events.InputRequested) string {
 	return text
 }
 
-// Finish returns what is missing of an answer that ends with a text: nothing if the last text was that one.
+// Finish returns what an answer that ends with a text still lacks: nothing if the last text was that one.
 func (t *Transcript) Finish(text string) string {
 	text = strings.TrimSpace(text)
 	last := strings.TrimSpace(t.content.last.String())
@@ -260,17 +260,17 @@ func (t *Transcript) Finish(text string) string {
 	return t.content.add("end", "", text)
 }
 
-// Said is the whole answer so far.
+// Said returns the whole answer so far.
 func (t *Transcript) Said() string { return t.content.all.String() }
 
-// paragraphs is a text of several voices.
+// paragraphs joins the texts of several voices.
 type paragraphs struct {
 	all  strings.Builder
-	last strings.Builder // The latest voice alone.
+	last strings.Builder // The text of the latest voice.
 	key  string
 }
 
-// add returns a piece of a voice with what has to be before it.
+// add appends a piece of a voice and returns it with the separator that must precede it.
 func (p *paragraphs) add(key, speaker, text string) string {
 	if text == "" {
 		return ""

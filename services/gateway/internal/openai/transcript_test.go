@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/openai"
 )
 
-// play is a transcript that is fed by hand.
+// play is a transcript that a test feeds by hand.
 type play struct {
 	*testing.T
 	openai.Transcript
@@ -56,7 +56,7 @@ func text(subjob, id string, offset int, words string) item.Item {
 	return item.Item{Type: item.Text, SubJob: subjob, Run: 1, ID: id, Offset: offset, Text: words}
 }
 
-// The text of the step that makes the result is the answer while it is written; all other texts are reasoning.
+// The text of the step that makes the result becomes the answer while it is written; all other texts are reasoning.
 func TestTheLastStepWritesTheAnswer(t *testing.T) {
 	p := begin(t, "", step("a"), step("b", "a"))
 	p.say(text("a", "answer/1", 0, "looking"))
@@ -93,7 +93,7 @@ func TestATextThatBeginsAgainIsAParagraph(t *testing.T) {
 	}
 }
 
-// Several results, and a result that is written up, are not those of one step.
+// If several results are combined, or the result is written up, no step's text is the answer.
 func TestWhoWritesTheAnswerDependsOnTheGraph(t *testing.T) {
 	for _, test := range []struct {
 		finalize string
@@ -155,7 +155,7 @@ func TestAQuestionToThePersonIsAnAnswer(t *testing.T) {
 	}
 }
 
-// What was spent before the answer of the person belongs to the answer before.
+// The cost before the person's answer belongs to the previous answer.
 func TestAnAnswerCostsWhatWasSpentSinceThePersonSpoke(t *testing.T) {
 	p := begin(t, "")
 	p.Answered = "q"

@@ -13,16 +13,17 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// Code renders a text in a programming language, or as it is in an unknown one; cut is true if it was longer than MaxText.
+// Code renders a text in a programming language, or without colours if the language is unknown; cut is true if it was longer than
+// MaxText.
 func Code(text, language string) (html string, cut bool) {
 	kept := joblog.Cut(text, MaxText)
 	return highlight(kept, language), len(kept) < len(text)
 }
 
-// JSON renders a JSON text with indentation; what is not JSON stays as it is.
+// JSON renders indented JSON; text that is not JSON stays unchanged.
 func JSON(text string) (html string, cut bool) { return Code(indented(text, false), "json") }
 
-// indented is a JSON text with indentation, with sorted names on request; what is not JSON stays as it is.
+// indented indents a JSON text, and sorts its names on request; text that is not JSON stays unchanged.
 func indented(text string, sorted bool) string {
 	if len(text) > MaxText {
 		return text
@@ -49,20 +50,20 @@ func indented(text string, sorted bool) string {
 	return b.String()
 }
 
-// plain is a text without colours.
+// plain renders a text without colours.
 func plain(text string) string {
 	return `<pre class="chroma"><code>` + html.EscapeString(text) + "</code></pre>"
 }
 
-// writer is chroma's writer of HTML; classes alone, since the console allows no styles.
+// writer is chroma's HTML writer; it uses classes only, since the console allows no inline styles.
 var writer = sync.OnceValue(func() *formatter.Formatter {
 	return formatter.New(formatter.WithClasses(true), formatter.PreventSurroundingPre(true))
 })
 
-// unstyled is a style without colours: those of the console are in its own sheet, and chroma's would add 0.3 MB to each program.
+// unstyled is a style without colours: the console's style sheet has them, and chroma's would add 0.3 MB to each program.
 var unstyled = sync.OnceValue(func() *chroma.Style { return chroma.MustNewStyle("console", chroma.StyleEntries{}) })
 
-// maxColoured is up to which size a text is coloured, in bytes.
+// maxColoured is the size up to which a text is coloured, in bytes.
 const maxColoured = 64 << 10
 
 func highlight(text, language string) string {

@@ -16,8 +16,8 @@ const maxDiff = 128 << 10
 // context is how many equal lines a difference shows around a change.
 const context = 3
 
-// Diff renders the difference between two texts, line by line; JSON is indented and its names are sorted before. cut is true if one of
-// the texts was longer than 128 KiB and only its beginning was compared.
+// Diff renders the difference between two texts, line by line; JSON is indented and its names are sorted first. cut is true if one
+// of the texts was longer than 128 KiB and only its beginning was compared.
 func Diff(before, after string) (page string, cut bool) {
 	before, after, cut = comparable(before, after)
 	diff, err := udiff.ToUnifiedDiff("before", "after", before, udiff.Lines(before, after), context)

@@ -9,14 +9,14 @@ import (
 	"github.com/alecthomas/chroma/v2"
 )
 
-// language is what is coloured in a programming language. It is less than chroma's own lexers know, which would add three megabytes
-// to each program: comments, texts, numbers, key words and names of constants.
+// language says what to colour in a programming language: comments, texts, numbers, key words and names of constants. It knows less
+// than chroma's lexers, which would add three megabytes to each program.
 type language struct {
-	// names are its names; the extensions of files count among them.
+	// names are its names, including the extensions of its files.
 	names string
-	// line begins a comment up to the end of the line, from and to a longer one; empty if there is none.
+	// line begins a comment that ends with the line; from and to enclose a longer one; empty if there is none.
 	line, from, to string
-	// quotes are the characters that begin and end a text; a text in one of long may have several lines.
+	// quotes are the characters that enclose a text; a text in one of long may span lines.
 	quotes, long string
 	// words are its key words, values its constants and types. fold is true if their case does not matter.
 	words, values string

@@ -27,19 +27,19 @@ func Markdown(text string) (html string, cut bool) {
 	}
 	var b bytes.Buffer
 	if err := converter().Convert([]byte(kept), &b); err != nil {
-		return plain(kept), len(kept) < len(text) // A buffer never fails, so the text is what cannot be read.
+		return plain(kept), len(kept) < len(text) // Writing to a buffer does not fail, so the parser has failed on the text.
 	}
 	return policy().Sanitize(b.String()), len(kept) < len(text)
 }
 
-// Bounds within which the reader of Markdown takes about linear time.
+// Bounds within which parsing Markdown takes roughly linear time.
 const (
 	maxLinks = 1000
 	maxMarks = 5000
 	maxDepth = 100
 )
 
-// dense reports whether a text is no document that a person would write, but would take quadratic time to read.
+// dense reports whether a text would take quadratic time to parse, as no document written by a person does.
 func dense(text string) bool {
 	return strings.Count(text, "](") > maxLinks || strings.Count(text, "*")+strings.Count(text, "_") > maxMarks && strings.Count(text, "\n") < maxMarks/10 ||
 		strings.Contains(text, strings.Repeat(">", maxDepth)) || strings.Contains(text, strings.Repeat("> ", maxDepth)) || strings.Contains(text, strings.Repeat("- ", maxDepth))
@@ -52,7 +52,7 @@ var converter = sync.OnceValue(func() goldmark.Markdown {
 	)
 })
 
-// policy lists the elements and attributes that may leave this package.
+// policy lists the elements and attributes that the output may contain.
 var policy = sync.OnceValue(func() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
 	p.AllowElements("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "strong", "em", "del", "code", "pre", "span", "table", "thead", "tbody", "tr", "th", "td")
@@ -69,14 +69,14 @@ var policy = sync.OnceValue(func() *bluemonday.Policy {
 	return p
 })
 
-// blocks renders blocks of code with colours, and images as what they are called.
+// blocks renders blocks of code with colours, and images as their alternative text.
 type blocks struct{}
 
 // RegisterFuncs implements renderer.NodeRenderer.
 func (blocks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindFencedCodeBlock, func(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 		if block, ok := node.(*ast.FencedCodeBlock); ok && entering {
-			_, _ = w.WriteString(highlight(string(block.Lines().Value(source)), string(block.Language(source)))) // A buffer never fails.
+			_, _ = w.WriteString(highlight(string(block.Lines().Value(source)), string(block.Language(source)))) // Writing to a buffer does not fail.
 		}
 		return ast.WalkSkipChildren, nil
 	})

@@ -32,7 +32,7 @@ const (
 	maxCell    = 500
 )
 
-// images are the media types that a browser shows without running anything; an SVG is inert as an image.
+// images are the media types that a browser shows without executing anything; an SVG is inert as an image.
 var images = []string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"}
 
 // Kind says how a file can be shown, by its name and media type alone.
@@ -59,17 +59,17 @@ func Kind(name, media string) string {
 	return None
 }
 
-// Preview is the beginning of a file in a form for people. HTML or Rows are set, or none of them for an image.
+// Preview is the beginning of a file in a form for people. HTML or Rows is set, or neither for an image.
 type Preview struct {
 	Kind string
 	HTML string
 	Rows [][]string
-	// Cut is true if the file goes on.
+	// Cut is true if the file continues.
 	Cut bool
 }
 
-// PreviewOf makes a preview of a file from its beginning; whole is true if that is all of it. A file that is not what its name says
-// is shown as text, or not at all.
+// PreviewOf makes a preview of a file from its beginning; whole is true if that is the entire file. A file that is not what its
+// name says is shown as text, or not at all.
 func PreviewOf(name, media string, head []byte, whole bool) Preview {
 	p := Preview{Kind: Kind(name, media), Cut: !whole}
 	if p.Kind == Image {
@@ -79,7 +79,7 @@ func PreviewOf(name, media string, head []byte, whole bool) Preview {
 		return p
 	}
 	for n := 0; n < utf8.UTFMax && !whole && len(head) > 0 && !utf8.Valid(head); n++ {
-		head = head[:len(head)-1] // A character was cut.
+		head = head[:len(head)-1] // Drop an incomplete character.
 	}
 	if p.Kind == None || bytes.IndexByte(head, 0) >= 0 || !utf8.Valid(head) {
 		p.Kind = None
@@ -104,7 +104,7 @@ func PreviewOf(name, media string, head []byte, whole bool) Preview {
 	return p
 }
 
-// table reads the first rows of a table; nil if it is none.
+// table reads the first rows of a table; nil if the text is not a table.
 func table(text string, tabs bool) [][]string {
 	in := csv.NewReader(strings.NewReader(text))
 	in.FieldsPerRecord, in.LazyQuotes, in.ReuseRecord = -1, true, true

@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/render"
 )
 
-// hostile are texts that try to run something, load something or break out of their place.
+// hostile are texts that try to execute something, load something or break out of their place.
 var hostile = []string{
 	`<script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `<svg/onload=alert(1)>`, `<iframe src="https://evil.example"></iframe>`,
 	`[click](javascript:alert(1))`, `[click](ftp://evil.example/x)`, `[click](JaVaScRiPt:alert(1))`, `[click](data:text/html;base64,PHNjcmlwdD4=)`, `![x](https://evil.example/pixel.png)`,
@@ -20,7 +20,7 @@ var hostile = []string{
 	`<details open ontoggle=alert(1)>`, "[a]: javascript:alert(1)\n[a]", `{"a":"</pre><script>alert(1)</script>"}`, "+<img src=x onerror=alert(1)>", `<a href="//evil.example">x</a>`, "a\u202eb",
 }
 
-// inert fails the test if a page has an element or attribute that does or loads something.
+// inert fails the test if a page has an element or attribute that executes or loads something.
 func inert(t *testing.T, from, page string) {
 	t.Helper()
 	elements := map[string]bool{
@@ -135,7 +135,7 @@ func TestWhatIsTooLongIsCutAndSaysSo(t *testing.T) {
 	}
 }
 
-// What nests deeply or repeats may not take the gateway's time or its stack.
+// Deep nesting and repetition must not cost the gateway time or stack.
 func TestNestingAndRepetitionCostNothing(t *testing.T) {
 	for _, piece := range []string{">", "[", "*a ", "`", "- ", "![", "<", "[a](", "_a**", "|", "\\", "{", "\"", "/*", "<!--", "((((", "a:"} {
 		text := strings.Repeat(piece, 4000)

@@ -15,7 +15,7 @@ var (
 	subjobActions = []string{"stop", "fail", "retry", "rerun", "fork"}
 )
 
-// actionsOf lists what can be done with a job or SubJob.
+// actionsOf lists the possible actions on a job or SubJob.
 func actionsOf(c *call) error {
 	log, err := c.gateway.Client.Logs().Fold(c.r.Context(), c.text("id"), 0)
 	if err != nil {
@@ -28,7 +28,7 @@ func actionsOf(c *call) error {
 	return c.reply(verb.Actions{Actions: c.actions(log, subjob)})
 }
 
-// actions are those that the table of verbs has, with whether roles and state allow them.
+// actions returns the actions in the table of verbs, with whether roles and state allow them.
 func (c *call) actions(log *joblog.Log, subjob string) []verb.Action {
 	names := jobActions
 	if subjob != "" {
@@ -58,7 +58,7 @@ func (c *call) actions(log *joblog.Log, subjob string) []verb.Action {
 	return list
 }
 
-// command is a command line of the table for a job or SubJob.
+// command fills in a command line of the table for a job or SubJob.
 func command(template, job, subjob string) string {
 	at := job
 	if subjob != "" {
@@ -69,7 +69,7 @@ func command(template, job, subjob string) string {
 	return strings.NewReplacer("{id}", job, "{at}", at, "{subjob}", subjob).Replace(template)
 }
 
-// request is a command line that asks the bus.
+// request returns a command line that sends the request over the bus.
 func request(subject, job string, input map[string]any) string {
 	body := map[string]any{"id": job}
 	for name, value := range input {
@@ -82,11 +82,12 @@ func request(subject, job string, input map[string]any) string {
 	return "nats req " + subject + " '" + strings.ReplaceAll(string(text), "'", `'\''`) + "'"
 }
 
-// impossible says why the state of a job does not allow a verb; empty if it does. The scheduler decides again when it is asked.
+// impossible says why the state of a job does not allow a verb; empty if it does. The scheduler decides again when the verb is
+// used.
 func impossible(name string, log *joblog.Log, subjob string) string {
 	job := log.Job
 	status := string(job.Status)
-	n := log.Node(subjob) // Nil for the job.
+	n := log.Node(subjob) // nil for the job itself.
 	if n != nil {
 		status = string(n.Status)
 	}

@@ -13,34 +13,34 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/openai"
 )
 
-// answerOf is the answer of a job to a message: its result, or its next question to the person.
+// answerOf is a job's answer to a message: its result, or its next question to the person.
 type answerOf struct {
-	// text is the answer; said is everything that was sent of it, which may begin with what was written on the way.
+	// text is the answer; said is everything that was sent of it, which may begin with text that was written earlier.
 	text, said string
-	// request is the question that the answer is, "" if it is a result.
+	// request is the request for input if the answer is a question; "" if it is a result.
 	request string
 	spent   events.Spent
 }
 
-// unsuccessful says that a job has ended without a result.
+// unsuccessful is the error for a job that has ended without a result.
 type unsuccessful struct{ *events.Fault }
 
-// Unwrap gives the fault.
+// Unwrap returns the fault.
 func (u *unsuccessful) Unwrap() error { return u.Fault }
 
 // news is an event of a job, or one of its live items.
 type news struct {
 	event *events.Event
 	item  *client.LiveItem
-	err   error // Ends the events.
+	err   error // If set, it ends the events.
 }
 
-// follow says what a job says to the person, until it has ended or asks them something. alive is called when nothing was said for a while.
-// Errors: unsuccessful, those of say and alive, and those of the bus.
+// follow passes on what a job says to the person, until the job has ended or asks them something. It calls alive when nothing was
+// said for a while. Errors: unsuccessful, those of say and alive, and those of the bus.
 func (t *turn) follow(ctx context.Context, say func(openai.Delta) error, alive func() error) (*answerOf, error) {
 	cl := t.gateway.Client
 	head, err := cl.Head(ctx, t.job)
-	if err != nil && !errors.Is(err, bus.ErrNotFound) { // Its request may wait in the queue.
+	if err != nil && !errors.Is(err, bus.ErrNotFound) { // Its request may still wait in the queue.
 		return nil, err
 	}
 	watched, stop, err := cl.Quarantine().Watch(ctx, t.job)
@@ -80,7 +80,7 @@ func (t *turn) follow(ctx context.Context, say func(openai.Delta) error, alive f
 	}
 }
 
-// listen passes events and live items on until ctx ends; wait waits for that.
+// listen passes on events and live items until ctx ends; wait waits for that.
 func (t *turn) listen(ctx context.Context, to chan<- news) (wait func()) {
 	pass := func(n news) bool {
 		select {
@@ -112,10 +112,10 @@ func (t *turn) listen(ctx context.Context, to chan<- news) (wait func()) {
 	return func() { <-logged; <-shown }
 }
 
-// lookAgain is the time between two looks for a job whose request waits in the queue.
+// lookAgain is the time between two checks for a job whose request waits in the queue.
 const lookAgain = 200 * time.Millisecond
 
-// show passes live items on; false if the job is not in the log yet. Without them the answer comes in one piece.
+// show passes on live items; false if the job is not in the log yet. Without live items the answer comes in one piece.
 func (t *turn) show(ctx context.Context, pass func(news) bool) bool {
 	for i, err := range t.gateway.Client.Live(ctx, t.job, client.LiveOptions{From: t.live}) {
 		if errors.Is(err, bus.ErrNotFound) {
@@ -134,7 +134,7 @@ func (t *turn) show(ctx context.Context, pass func(news) bool) bool {
 	return true
 }
 
-// take says what news say.
+// take passes news to the script and says what that returns.
 func take(script *openai.Transcript, n news, say func(openai.Delta) error) error {
 	var list []openai.Delta
 	if n.item != nil {
@@ -183,7 +183,7 @@ func (t *turn) conclude(ctx context.Context, script *openai.Transcript, say func
 	return a, nil
 }
 
-// failed is the end of a job that has no result.
+// failed returns the error for the end of a job without a result.
 func failed(job string, r *client.Result) error {
 	f := events.Fault{Code: events.CodeExecution, Message: "the job was " + string(r.Status)}
 	if r.Error != nil {

@@ -30,10 +30,10 @@ func artifacts(c *call) error {
 	return c.reply(out)
 }
 
-// leastDigest is the shortest beginning of a digest that names a file.
+// leastDigest is the least length of a digest prefix that can name a file.
 const leastDigest = 8
 
-// artifactOf gives a file, or ranges of it. A browser saves it and never shows it: runs chose its name, type and content.
+// artifactOf sends a file, or ranges of it. A browser saves it and never shows it, since runs chose its name, type and content.
 func artifactOf(c *call) error {
 	log, a, err := c.artifact()
 	if err != nil {
@@ -54,7 +54,7 @@ func artifactOf(c *call) error {
 	c.sent = true
 	http.ServeContent(paced{c.w, http.NewResponseController(c.w), c.gateway.Write}, c.r, "", time.Time{}, blob)
 	if blob.err != nil {
-		panic(http.ErrAbortHandler) // The reader must not take a part for the whole.
+		panic(http.ErrAbortHandler) // A truncated file must not look complete.
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func find(list []joblog.Artifact, name string) *joblog.Artifact {
 	return nil
 }
 
-// mediaOf is a media type that runs gave, if it is one.
+// mediaOf returns a media type that a run has given, if it is valid.
 func mediaOf(given string) string {
 	if given == "" {
 		return "application/json"
@@ -99,7 +99,7 @@ func mediaOf(given string) string {
 	return "application/octet-stream"
 }
 
-// plain removes what does not belong into a header.
+// plain removes characters that do not belong in a header.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '"' || r == '\\' {
@@ -109,7 +109,7 @@ func plain(name string) string {
 	}, strings.ToValidUTF8(name, "_"))
 }
 
-// paced is a response whose reader has to take something from time to time.
+// paced is a response whose reader must take something from time to time.
 type paced struct {
 	http.ResponseWriter
 	to    *http.ResponseController
@@ -124,7 +124,7 @@ func (p paced) Write(b []byte) (int, error) {
 	return p.ResponseWriter.Write(b)
 }
 
-// blobReader is a payload as a file in which one can seek: each seek begins to read again.
+// blobReader makes a payload seekable: each seek starts reading again.
 type blobReader struct {
 	ctx   context.Context // Stored, since io.Reader has none.
 	size  int64
@@ -135,7 +135,7 @@ type blobReader struct {
 	err   error // The first error, except io.EOF.
 }
 
-// probe begins to read, so that a payload that is gone is refused before an answer begins.
+// probe begins to read, so that a missing payload is refused before an answer begins.
 func (b *blobReader) probe() error {
 	if b.size == 0 {
 		return nil
@@ -168,7 +168,7 @@ func (b *blobReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// open begins to fetch, and leaves out what is before the position.
+// open begins to fetch, skipping what precedes the position.
 func (b *blobReader) open() {
 	ctx, end := context.WithCancel(b.ctx)
 	from, into := io.Pipe()
@@ -203,7 +203,7 @@ func (b *blobReader) close() {
 	}
 }
 
-// skipWriter drops the first bytes.
+// skipWriter drops the first bytes that are written to it.
 type skipWriter struct {
 	w    io.Writer
 	left int64

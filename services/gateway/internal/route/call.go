@@ -13,8 +13,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// answerer returns what answers a verb: what is read of a log or has an answer besides JSON is answered here, everything else is
-// asked of the service that has the verb.
+// answerer returns the function that answers a verb: verbs that read a log or return something other than JSON are answered here,
+// all others by the service that has the verb.
 func (g *Gateway) answerer(name string) func(c *call) error {
 	own := map[string]func(c *call) error{
 		"submit": submit, "answer": answer, "schedule.create": createSchedule, "get": get, "graph": graph, "timeline": timeline, "fork": fork,
@@ -30,7 +30,7 @@ func (g *Gateway) answerer(name string) func(c *call) error {
 	return forward
 }
 
-// forward asks the service that answers the verb.
+// forward sends the verb to the service that has it.
 func forward(c *call) error {
 	body, err := c.ask(c.verb.Name, c.in)
 	if err != nil {
@@ -54,14 +54,14 @@ func (c *call) ask(name string, in any) ([]byte, error) {
 	return answer, err
 }
 
-// refusal is a fault of a service, with everything else that is wrong.
+// refusal is a fault of a service, with all further faults.
 type refusal struct {
 	*events.Fault
 	all events.Faults
 	job string
 }
 
-// Unwrap gives the first fault.
+// Unwrap returns the first fault.
 func (r *refusal) Unwrap() error { return r.Fault }
 
 func refusalOf(fault *events.Fault, answer []byte) error {
@@ -73,7 +73,7 @@ func refusalOf(fault *events.Fault, answer []byte) error {
 	return r
 }
 
-// give answers with JSON that a service gave, under the status of the verb.
+// give sends the JSON of a service, with the status of the verb.
 func (c *call) give(body []byte) {
 	c.sent = true
 	status := c.verb.Status
@@ -83,7 +83,7 @@ func (c *call) give(body []byte) {
 	send(c.w, c.r, status, "application/json", body)
 }
 
-// reply answers with JSON under the status of the verb.
+// reply sends JSON with the status of the verb.
 func (c *call) reply(body any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *call) reply(body any) error {
 // text returns a field of the input, "" if it is absent.
 func (c *call) text(name string) string {
 	var s string
-	_ = json.Unmarshal(c.in[name], &s) // Anything else has no text.
+	_ = json.Unmarshal(c.in[name], &s) // Any other type has no text.
 	return s
 }
 
@@ -114,7 +114,7 @@ func (c *call) into(v any) error {
 	return nil
 }
 
-// fail answers with an error, unless an answer has begun, and returns its fault.
+// fail sends an error, unless an answer has begun, and returns its fault.
 func (c *call) fail(err error) *events.Fault {
 	fault, all, job := faultOf(err)
 	if c.sent {

@@ -73,7 +73,7 @@ func (o *completion) end(s *stream.Writer, a *answerOf) error {
 	return s.Send("", "", []byte("[DONE]"))
 }
 
-// chunk sends a piece; with the whole answer it is the last one.
+// chunk sends a piece; if a is set, it is the last one.
 func (o *completion) chunk(s *stream.Writer, delta *verb.ChatReply, a *answerOf) error {
 	body := o.body("chat.completion.chunk")
 	choice := verb.ChatChoice{Delta: delta}

@@ -19,12 +19,12 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
 )
 
-// talks is a site whose jobs a test plays.
+// talks is a site whose jobs are played by a test.
 type talks struct {
 	*site
 	mu       sync.Mutex // Guards requests.
 	requests []events.Request
-	// play, if set, plays a job that was just begun.
+	// play, if set, plays a job that has just begun.
 	play func(r *events.Request)
 }
 
@@ -109,14 +109,14 @@ func (k *talks) finish(job, result string) {
 	k.state(job, events.Event{Kind: events.KindJobFinished, Data: &events.JobEnded{JobMoved: events.JobMoved{Status: events.Finished}, Result: text}})
 }
 
-// last is the last request, and how many there were.
+// last returns the last request and the number of requests.
 func (k *talks) last() (events.Request, int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.requests[len(k.requests)-1], len(k.requests)
 }
 
-// chatBody is a request with these messages, a person's first.
+// chatBody is a request with these messages, the first of which is a person's.
 func chatBody(model string, stream bool, said ...string) string {
 	var r struct {
 		Model    string              `json:"model"`
@@ -127,7 +127,7 @@ func chatBody(model string, stream bool, said ...string) string {
 	for n, text := range said {
 		r.Messages = append(r.Messages, map[string]string{"role": []string{"user", "assistant"}[n%2], "content": text})
 	}
-	text, _ := json.Marshal(r) // Strings always are JSON.
+	text, _ := json.Marshal(r) // Strings can always be encoded.
 	return string(text)
 }
 
@@ -150,7 +150,7 @@ type chunks struct {
 	lines *bufio.Scanner
 }
 
-// next is the next chunk with a text, or an error; done at the end.
+// next returns the next chunk with a text, or an error; done is true at the end.
 func (c *chunks) next() (content, fault string, done bool) {
 	c.Helper()
 	for c.lines.Scan() {
@@ -183,7 +183,7 @@ func (c *chunks) next() (content, fault string, done bool) {
 	return "", "the stream was cut", true
 }
 
-// stream begins a stream; stop leaves it.
+// stream begins a stream; stop disconnects from it.
 func (k *talks) stream(role verb.Role, said ...string) (c *chunks, stop context.CancelFunc) {
 	k.Helper()
 	ctx, stop := context.WithCancel(k.Context())
@@ -191,14 +191,14 @@ func (k *talks) stream(role verb.Role, said ...string) (c *chunks, stop context.
 	if err != nil {
 		k.Fatal(err)
 	}
-	k.Cleanup(func() { _ = answer.Body.Close() }) // It may be in the middle.
+	k.Cleanup(func() { _ = answer.Body.Close() }) // The stream may not be read to its end.
 	if answer.StatusCode != http.StatusOK || !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {
 		k.Fatalf("%d %v", answer.StatusCode, answer.Header)
 	}
 	return &chunks{k.T, bufio.NewScanner(answer.Body)}, stop
 }
 
-// The text of the answer comes while the job runs, and the end adds what is missing.
+// The text of the answer arrives while the job runs, and the end adds what is missing.
 func TestAnAnswerComesWhileItIsWritten(t *testing.T) {
 	k := talk(t, nil)
 	c, stop := k.stream(verb.Submitter, "go")
@@ -225,7 +225,7 @@ func TestAnAnswerComesWhileItIsWritten(t *testing.T) {
 	}
 }
 
-// A conversation that is sent again whole goes on in its session. What was said before is never asked again.
+// A conversation that is sent again as a whole continues in its session. What was said before is never submitted again.
 func TestAConversationGoesOnInItsSession(t *testing.T) {
 	k := talk(t, nil)
 	k.play = func(r *events.Request) { k.finish(r.ID, "re: "+r.Goal+" in "+r.ID) }
@@ -261,11 +261,11 @@ func TestAConversationGoesOnInItsSession(t *testing.T) {
 	}
 }
 
-// A client that leaves stops nothing. When it sends the same again it gets the answer of the same job.
+// A client that disconnects stops nothing. If it sends the same again, it gets the answer of the same job.
 func TestALostClientFindsItsJobAgain(t *testing.T) {
 	k := talk(t, nil)
 	said := []string{"a"}
-	for range 2 { // Also of a message in the middle.
+	for range 2 { // The second time with the message in the middle of a conversation.
 		c, stop := k.stream(verb.Submitter, said...)
 		begun, n := k.last()
 		k.plan(begun.ID)
@@ -311,7 +311,7 @@ func TestALostClientFindsItsJobAgain(t *testing.T) {
 	}
 }
 
-// idle waits until no answer is under way.
+// idle waits until no answer is being made.
 func (k *talks) idle() {
 	k.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -323,7 +323,7 @@ func (k *talks) idle() {
 	}
 }
 
-// answers is how many chats were begun.
+// answers returns how many chats have begun.
 func (k *talks) answers() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -351,7 +351,7 @@ func TestAStreamSaysWhyItEnds(t *testing.T) {
 	}
 }
 
-// Who may not approve reads the question and how it is answered.
+// A user who may not approve gets the question and how it can be answered.
 func TestAnApprovalInTheMiddleIsAQuestion(t *testing.T) {
 	k := talk(t, nil)
 	k.play = func(r *events.Request) {

@@ -28,14 +28,14 @@ func (*memo) WriteHeader(int) {}
 // Write implements http.ResponseWriter.
 func (m *memo) Write(p []byte) (int, error) { return m.body.Write(p) }
 
-// SetWriteDeadline serves http.ResponseController: memory is never slow.
+// SetWriteDeadline serves http.ResponseController: writing to memory needs no deadline.
 func (*memo) SetWriteDeadline(time.Time) error { return nil }
 
-// SetReadDeadline serves http.ResponseController: the request is there.
+// SetReadDeadline serves http.ResponseController: the request has been read.
 func (*memo) SetReadDeadline(time.Time) error { return nil }
 
-// Do answers a verb for a program in this process with JSON, as its route does: for the same roles, with the same user in its input, and
-// told in the same log. in is a JSON object. Errors: *events.Fault and events.Faults.
+// Do executes a verb for a program in this process like the verb's route: for the same roles, with the same user in its input, and
+// recorded in the same log. in is a JSON object. Errors: *events.Fault and events.Faults.
 func (g *Gateway) Do(ctx context.Context, who identity.Identity, name string, in any) (json.RawMessage, error) {
 	var answer memo
 	answer.header = http.Header{}
@@ -43,7 +43,7 @@ func (g *Gateway) Do(ctx context.Context, who identity.Identity, name string, in
 	return answer.body.Bytes(), err
 }
 
-// File gives a file of a job that has at most so many bytes, with its media type. Errors: *events.Fault and events.Faults.
+// File returns a file of a job of at most this many bytes, with its media type. Errors: *events.Fault and events.Faults.
 func (g *Gateway) File(ctx context.Context, who identity.Identity, in verb.ArtifactRef, most int64) (body []byte, media string, err error) {
 	var text bytes.Buffer
 	err = g.perform(ctx, who, "artifact", in, &memo{header: http.Header{}}, func(c *call) error {
@@ -63,7 +63,7 @@ func (g *Gateway) File(ctx context.Context, who identity.Identity, in verb.Artif
 	return text.Bytes(), media, err
 }
 
-// perform judges and answers a call that comes from this process, and logs it.
+// perform checks, executes and logs a call that comes from this process.
 func (g *Gateway) perform(ctx context.Context, who identity.Identity, name string, in any, w http.ResponseWriter, answer func(*call) error) error {
 	v, ok := verb.Find(name)
 	if !ok {
@@ -89,7 +89,7 @@ func (g *Gateway) perform(ctx context.Context, who identity.Identity, name strin
 	return fault
 }
 
-// accept judges who asks, and takes the input.
+// accept checks the user and takes over the input.
 func (c *call) accept(in any) error {
 	if err := c.checked(); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (c *call) accept(in any) error {
 		c.r.SetPathValue(name, clip(c.text(name)))
 	}
 	if c.verb.Name == "submit" {
-		return nil // It reads the user by itself.
+		return nil // This verb reads the user itself.
 	}
 	if fault := c.stamp(c.in); fault != nil {
 		return fault
@@ -116,7 +116,7 @@ func (c *call) accept(in any) error {
 	return nil
 }
 
-// notPermitted refuses someone without a role that the verb needs.
+// notPermitted refuses a user without a role that the verb needs.
 func notPermitted(who identity.Identity, v *verb.Verb) *events.Fault {
 	return &events.Fault{Code: events.CodeNotPermitted, Field: v.Name, Message: who.Name() + " may not do this", Hint: "it takes the role " + v.Needs()}
 }

@@ -35,7 +35,7 @@ func progressed(n int) events.Event {
 
 func readAll(t *testing.T, r *http.Response) string {
 	t.Helper()
-	defer func() { _ = r.Body.Close() }() // It is read.
+	defer func() { _ = r.Body.Close() }() // The body has been read.
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestNoEventIsLostOrDoubledAcrossKills(t *testing.T) {
 	const total, kills = 1500, 100
 	s.state("j", requested)
 	written := make(chan uint64, 1)
-	go func() { // Ends when all is written; waited for by the reader.
+	go func() { // Ends when everything is written, which the reader waits for.
 		for n := range total {
 			s.state("j", progressed(n))
 		}
@@ -151,7 +151,7 @@ func TestNoEventIsLostOrDoubledAcrossKills(t *testing.T) {
 			most = total
 		}
 		got, done = s.resume(addr, got, most)
-		_ = server.Close() // All of its connections end in the middle of what they send.
+		_ = server.Close() // All connections break in the middle of what they send.
 		<-served
 		listener, killed = nil, killed+1
 	}
@@ -168,7 +168,7 @@ func TestNoEventIsLostOrDoubledAcrossKills(t *testing.T) {
 	}
 }
 
-// resume reads on until it has most more events or the stream is complete.
+// resume continues to read until it has most further events or the stream is complete.
 func (s *site) resume(addr string, got []uint64, most int) (all []uint64, done bool) {
 	s.Helper()
 	ctx, cancel := context.WithCancel(s.Context())
@@ -183,7 +183,7 @@ func (s *site) resume(addr string, got []uint64, most int) (all []uint64, done b
 	if err != nil {
 		s.Fatal(err)
 	}
-	defer func() { _ = answer.Body.Close() }() // It may be in the middle.
+	defer func() { _ = answer.Body.Close() }() // The stream may break off in the middle.
 	if answer.StatusCode == http.StatusNoContent {
 		return got, true
 	}
@@ -209,7 +209,7 @@ func (s *site) resume(addr string, got []uint64, most int) (all []uint64, done b
 	return got, false
 }
 
-// A reader that takes nothing is dropped; others go on.
+// A reader that takes nothing is disconnected; others continue.
 func TestASlowReaderIsDropped(t *testing.T) {
 	s := open(t, nil, func(g *routeSettings) { g.Write = time.Second })
 	s.state("j", requested)

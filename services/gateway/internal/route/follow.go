@@ -20,22 +20,23 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/stream"
 )
 
-// streams reports whether the sender wants a stream.
+// streams reports whether the client wants a stream.
 func (c *call) streams() bool {
 	return c.r.Method == http.MethodGet && strings.Contains(c.r.Header.Get("Accept"), "text/event-stream")
 }
 
-// resumed returns the id of the last event that the reader has seen, "" if it begins.
+// resumed returns the id of the last event that the reader has seen, "" for a new reader.
 func (c *call) resumed() string { return c.r.Header.Get("Last-Event-ID") }
 
-// gap is the event that says that something is missing before the next one.
+// gap is the event which says that something is missing before the next one.
 type gap struct {
 	// After is the last sequence that the reader has seen, Text says what is missing.
 	After uint64 `json:"after"`
 	Text  string `json:"text"`
 }
 
-// follow runs a stream of events until the reader leaves, the token ends or the gateway drains. Its errors are told in the stream.
+// follow runs a stream of events until the reader leaves, the token becomes invalid or the gateway drains. Errors are sent in the
+// stream.
 func (c *call) follow(run func(ctx context.Context, s *stream.Writer) error) error {
 	return c.attend(func(ctx context.Context) error {
 		c.sent = true
@@ -45,7 +46,7 @@ func (c *call) follow(run func(ctx context.Context, s *stream.Writer) error) err
 		}
 		err = run(ctx, s)
 		if err == nil || ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
-			return err // The reader is gone, or connects again elsewhere.
+			return err // The reader is gone, or has reconnected elsewhere.
 		}
 		fault, _, _ := faultOf(err)
 		if text, other := json.Marshal(fault); other == nil {
@@ -55,7 +56,7 @@ func (c *call) follow(run func(ctx context.Context, s *stream.Writer) error) err
 	})
 }
 
-// attend runs what lasts as long as a reader stays: within the limit of such requests, and until the gateway drains.
+// attend runs something that lasts as long as its reader stays: within the limit of such requests, and until the gateway drains.
 func (c *call) attend(run func(ctx context.Context) error) error {
 	g := c.gateway
 	if g.streams.Add(1) > int64(g.Streams) {
@@ -81,10 +82,10 @@ func tooManyStreams(limit int) *events.Fault {
 	return &events.Fault{Code: events.CodeTooMany, Message: fmt.Sprintf("%d streams are open, no more are served", limit), Hint: "close some, raise --streams (JOBGRAPH_STREAMS), or start another gateway"}
 }
 
-// errRevoked ends what goes on for someone whose token is no longer valid.
+// errRevoked ends a stream whose user no longer has a valid token.
 var errRevoked = &events.Fault{Code: events.CodeUnauthenticated, Message: "the token was revoked, has expired or has other roles now", Hint: "connect again with a valid token"}
 
-// checked ends a stream whose token is no longer valid.
+// checked returns an error if the token of a stream is no longer valid.
 func (c *call) checked() error {
 	if c.gateway.Guard.Keeper.Valid(c.who) {
 		return nil
@@ -92,7 +93,7 @@ func (c *call) checked() error {
 	return errRevoked
 }
 
-// eventsOf gives the events of a job: a page, or a stream that goes on.
+// eventsOf sends the events of a job: a page, or a stream that continues.
 func eventsOf(c *call) error {
 	var in verb.EventQuery
 	if err := c.into(&in); err != nil {
@@ -118,7 +119,7 @@ func eventsOf(c *call) error {
 	}
 	if in.Until == "end" && in.After == head && over(ctx, cl, in.ID) {
 		c.sent = true
-		c.w.WriteHeader(http.StatusNoContent) // A browser does not connect again.
+		c.w.WriteHeader(http.StatusNoContent) // Then a browser does not reconnect.
 		return nil
 	}
 	r, err := c.gateway.feeds.Open(ctx, in.ID)
@@ -136,7 +137,7 @@ func over(ctx context.Context, cl *client.Client, job string) bool {
 	return err == nil && ended
 }
 
-// eventPage gives events up to now.
+// eventPage sends events up to now.
 func eventPage(c *call, in *verb.EventQuery) error {
 	const most = 1000
 	if in.Limit <= 0 || in.Limit > most {
@@ -156,7 +157,7 @@ func eventPage(c *call, in *verb.EventQuery) error {
 	return c.reply(page)
 }
 
-// sendEvents sends events until the job has ended, if that was asked for, or until the stream ends.
+// sendEvents sends events until the job has ended, if the client asked for that, or until the stream ends.
 func (c *call) sendEvents(ctx context.Context, s *stream.Writer, r *stream.Reader, in *verb.EventQuery, head uint64) error {
 	if in.After > head {
 		text, err := json.Marshal(gap{After: in.After, Text: fmt.Sprintf("the log of this job ends at %d: it was deleted and made again; this is all of it", head)})
@@ -203,8 +204,8 @@ func (c *call) sendEvents(ctx context.Context, s *stream.Writer, r *stream.Reade
 // errEnd says that a stream is complete.
 var errEnd = errors.New("the stream is complete")
 
-// live gives live items: those that are kept, or a stream until the job has ended. The id of an item is the sequence of its message and
-// its number in that message, since a message may hold several. Notices of gaps have none.
+// live sends live items: those that are stored, or a stream until the job has ended. The id of an item is the sequence of its
+// message and its number in that message, since a message may hold several. Notices of gaps have no id.
 func live(c *call) error {
 	var in verb.LiveQuery
 	if err := c.into(&in); err != nil {
@@ -230,7 +231,7 @@ func live(c *call) error {
 	return c.follow(func(ctx context.Context, s *stream.Writer) error { return c.sendItems(ctx, s, &in, skip) })
 }
 
-// liveItems gives what is kept at the moment.
+// liveItems sends the items that are stored now.
 func liveItems(c *call, in *verb.LiveQuery) error {
 	if _, err := c.gateway.Client.Head(c.r.Context(), in.ID); err != nil {
 		return err
@@ -261,7 +262,7 @@ func (c *call) sendItems(ctx context.Context, s *stream.Writer, in *verb.LiveQue
 	return s.Send("", "end", []byte("{}"))
 }
 
-// relay sends the elements of a sequence as they come, and a sign of life where none comes for a while. It returns nil at the end of
+// relay sends the elements of a sequence as they come, and a sign of life if none comes for a while. It returns nil at the end of
 // the sequence, or the first error: of the sequence, of the stream, or because the caller has lost its rights.
 func relay[T any](ctx context.Context, c *call, s *stream.Writer, all func(context.Context) iter.Seq2[T, error], send func(*T) error) error {
 	type next struct {
@@ -315,7 +316,7 @@ type numbering struct {
 // send sends an item that the reader has not seen.
 func (n *numbering) send(s *stream.Writer, i *client.LiveItem) error {
 	id := ""
-	if i.Seq > 0 && i.Type != item.Gap { // What is said to be missing depends on what the reader has seen.
+	if i.Seq > 0 && i.Type != item.Gap { // Whether something is missing depends on what the reader has seen.
 		if i.Seq != n.seq {
 			n.seq, n.n, n.skip = i.Seq, 0, 0
 		}
@@ -331,7 +332,7 @@ func (n *numbering) send(s *stream.Writer, i *client.LiveItem) error {
 	return s.Send(id, string(i.Type), text)
 }
 
-// conversation gives what was said in a session: a page, or a stream that goes on.
+// conversation sends what was said in a session: a page, or a stream that continues.
 func conversation(c *call) error {
 	if !c.streams() {
 		return forward(c)

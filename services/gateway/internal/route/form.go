@@ -12,12 +12,12 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/stream"
 )
 
-// writing is the form in which an answer is written.
+// writing is the format of an answer.
 type writing struct {
-	// whole is the body of a complete answer.
+	// whole returns the body of a complete answer.
 	whole func(a *answerOf) any
-	// begin, then piece for each part of the answer, then end make a stream. alive is called when nothing was said for a while, fail in place
-	// of end.
+	// begin, then piece for each part of the answer, then end write a stream. alive is called when nothing was said for a while,
+	// fail in place of end.
 	begin func(s *stream.Writer) error
 	piece func(s *stream.Writer, d openai.Delta) error
 	alive func(s *stream.Writer) error
@@ -25,7 +25,8 @@ type writing struct {
 	fail  func(s *stream.Writer, fault *events.Fault) error
 }
 
-// answer answers the last message of a conversation: whole, or in pieces while it is written. A client that leaves stops nothing.
+// answer sends the answer to the last message of a conversation: as a whole, or in pieces while it is written. A client that
+// disconnects stops nothing.
 func (t *turn) answer(in *verb.ChatRequest, out writing) error {
 	talk, err := openai.Read(in)
 	if err != nil {
@@ -55,7 +56,7 @@ func (t *turn) answer(in *verb.ChatRequest, out writing) error {
 	})
 }
 
-// send answers when the answer is complete.
+// send waits for the complete answer and sends it.
 func (t *turn) send(ctx context.Context, out writing) error {
 	to := http.NewResponseController(t.w)
 	if err := to.SetReadDeadline(time.Time{}); err != nil { // An answer may take longer than a request may.
@@ -81,7 +82,7 @@ func (t *turn) send(ctx context.Context, out writing) error {
 	return t.reply(out.whole(a))
 }
 
-// stream answers in pieces. What goes wrong after the first is told in the stream.
+// stream sends the answer in pieces. Errors after the first piece are sent in the stream.
 func (t *turn) stream(ctx context.Context, out writing) error {
 	t.sent = true
 	s, err := stream.Plain(t.w, t.gateway.Write)
@@ -106,7 +107,7 @@ func (t *turn) stream(ctx context.Context, out writing) error {
 	return err
 }
 
-// origin says where an answer comes from.
+// origin names the job and session of an answer.
 func (t *turn) origin(a *answerOf) *verb.ChatOrigin {
 	return &verb.ChatOrigin{JobID: t.job, Session: t.request.Session, Request: a.request}
 }

@@ -21,11 +21,11 @@ import (
 
 // Settings configure a Gateway.
 type Settings struct {
-	// Client is the connection.
+	// Client is the connection to the bus.
 	Client *client.Client
-	// Guard says who asks.
+	// Guard identifies users.
 	Guard *identity.Guard
-	// Rate is how many requests a user may make in a second, 0 for no limit; Body limits a request in bytes.
+	// Rate is how many requests a user may make per second, 0 for no limit; Body limits a request in bytes.
 	Rate int
 	Body int64
 	// Streams limits the open streams of all users; Beat is the time between two signs of life on a quiet stream; Write is how long a
@@ -33,17 +33,17 @@ type Settings struct {
 	Streams int
 	Beat    time.Duration
 	Write   time.Duration
-	// Webhooks are the targets that are told about jobs.
+	// Webhooks are the targets that get notices about jobs.
 	Webhooks []webhook.Target
 	// Health says why the process is not ready.
 	Health func(ctx context.Context) []host.Reason
-	// Version is that of the program.
+	// Version is the version of the program.
 	Version string
-	// Log gets who did what.
+	// Log gets one line for each verb that changes something, and for each refusal.
 	Log *slog.Logger
 }
 
-// Gateway answers the routes of the table. Safe for concurrent use.
+// Gateway answers the routes of the table. It is safe for concurrent use.
 type Gateway struct {
 	Settings
 	limits  *identity.Limits
@@ -52,7 +52,7 @@ type Gateway struct {
 	inputs  map[string]form // By verb.
 	streams atomic.Int64    // Those that are open.
 	mux     *http.ServeMux
-	end     context.Context // Ends all streams. Stored, since a gateway serves until then.
+	end     context.Context // Ends all streams. It is stored because a gateway serves until then.
 }
 
 // New returns a gateway whose streams end with end.
@@ -75,7 +75,7 @@ func New(end context.Context, s Settings) *Gateway {
 	return g
 }
 
-// Routes are the patterns under which a server has to mount the gateway.
+// Routes returns the patterns under which a server has to mount the gateway.
 func Routes() []string {
 	return []string{"/api/", likeOpenAI, "/asyncapi.json", "/mcp", "/openapi.json", "/assets/", "/{$}"}
 }
@@ -92,7 +92,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mux.ServeHTTP(w, r)
 }
 
-// rescue answers a request whose handler has a bug.
+// rescue handles a panic in the handler of a request.
 func (g *Gateway) rescue(w http.ResponseWriter, r *http.Request) {
 	cause := recover()
 	if cause == nil {
@@ -105,7 +105,7 @@ func (g *Gateway) rescue(w http.ResponseWriter, r *http.Request) {
 	refuse(w, r, &events.Fault{Code: events.CodeInternal, Message: "the gateway met a bug of its own", Hint: "its log says where"})
 }
 
-// serve returns the handler of a verb: all routes are judged by the same steps.
+// serve returns the handler of a verb: all routes make the same checks.
 func (g *Gateway) serve(v verb.Verb) http.HandlerFunc {
 	answer := g.answerer(v.Name)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -128,7 +128,7 @@ func (g *Gateway) serve(v verb.Verb) http.HandlerFunc {
 	}
 }
 
-// admit says who asks, if they may.
+// admit returns the user of a request if they may use the verb.
 func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, v *verb.Verb) (identity.Identity, *events.Fault) {
 	if fault := g.Guard.Where(r); fault != nil {
 		return identity.Identity{}, fault
@@ -147,14 +147,14 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, v *verb.Verb) (i
 	return who, nil
 }
 
-// audit logs who did what; reads are told only when they were refused.
+// audit logs who did what; reads are logged only if they were refused.
 func (g *Gateway) audit(c *call, fault *events.Fault) {
 	level := slog.LevelInfo
 	if c.verb.Effect == verb.Read && (fault == nil || fault.Code != events.CodeNotPermitted && fault.Code != events.CodeUnauthenticated) {
 		level = slog.LevelDebug
 	}
 	fields := []any{"user", c.who.Name(), "verb", c.verb.Name}
-	if c.r.RemoteAddr != "" { // Calls of this process have none.
+	if c.r.RemoteAddr != "" { // Calls from this process have no address.
 		fields = append(fields, "remote", c.r.RemoteAddr)
 	}
 	if len(c.who.Roles) == 0 {
@@ -174,7 +174,7 @@ func (g *Gateway) audit(c *call, fault *events.Fault) {
 	g.Log.Log(c.r.Context(), level, "request", fields...)
 }
 
-// document gives a description of the API.
+// document sends a description of the API.
 func (g *Gateway) document(of func() any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if _, fault := g.admit(w, r, nil); fault != nil {
@@ -185,7 +185,7 @@ func (g *Gateway) document(of func() any) http.HandlerFunc {
 	}
 }
 
-// unknown refuses a path without a route, or a method that it does not have.
+// unknown refuses a path without a route, or a method that the path does not have.
 func (g *Gateway) unknown(w http.ResponseWriter, r *http.Request) {
 	if _, fault := g.admit(w, r, nil); fault != nil {
 		refuse(w, r, fault)

@@ -52,7 +52,7 @@ func graph(c *call) error {
 	return c.reply(g)
 }
 
-// unchanged answers with 304 if the reader has the answer of a tag; otherwise the answer will have the tag.
+// unchanged answers 304 if the reader has the answer with a tag; otherwise it sets the tag.
 func (c *call) unchanged(tag string) bool {
 	tag = `W/"` + tag + "-" + strings.Map(func(r rune) rune {
 		if r == '"' {

@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// planned is a job of three steps whose first is done; it returns the sequences of its events.
+// planned creates a job of three steps, the first of which is done; it returns the sequences of its events.
 func (s *site) planned(job string) []uint64 {
 	s.Helper()
 	plan := &events.Plan{Title: "Three", SubJobs: []events.SubJob{

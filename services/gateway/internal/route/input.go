@@ -61,13 +61,13 @@ type call struct {
 	// in is the input by field; raw is the body as sent.
 	in  map[string]json.RawMessage
 	raw []byte
-	// made is the job that the call has made, for the log.
+	// made is the job that the call has created, for the log.
 	made string
 	// sent is true once an answer has begun.
 	sent bool
 }
 
-// read collects the input: fields of the path, then of the query or the body, then who asks.
+// read collects the input: fields of the path, then of the query or the body, then the user.
 func (c *call) read() *events.Fault {
 	c.in = map[string]json.RawMessage{}
 	var fault *events.Fault
@@ -79,13 +79,13 @@ func (c *call) read() *events.Fault {
 	if fault == nil {
 		fault = c.path()
 	}
-	if fault == nil && c.verb.Name != "submit" { // Requests have aliases for the user; submit reads them.
+	if fault == nil && c.verb.Name != "submit" { // Job requests have aliases for the user, which submit reads itself.
 		fault = c.stamp(c.in)
 	}
 	return fault
 }
 
-// path adds the fields that the path names.
+// path adds the fields from the path.
 func (c *call) path() *events.Fault {
 	for name := range c.gateway.inputs[c.verb.Name] {
 		value := c.r.PathValue(name)
@@ -95,7 +95,7 @@ func (c *call) path() *events.Fault {
 		if !utf8.ValidString(value) {
 			return broken("path")
 		}
-		text, _ := json.Marshal(value) // A string always is JSON.
+		text, _ := json.Marshal(value) // A string can always be encoded.
 		if given, ok := c.in[name]; ok && !bytes.Equal(given, text) {
 			return &events.Fault{Code: events.CodeInvalid, Field: name, Message: "the body names another " + name + " than the path", Hint: "leave it out of the body"}
 		}
@@ -108,7 +108,7 @@ func broken(field string) *events.Fault {
 	return &events.Fault{Code: events.CodeMalformed, Field: field, Message: "it is not valid UTF-8", Hint: "send text in UTF-8"}
 }
 
-// query adds the fields of the query.
+// query adds the fields from the query.
 func (c *call) query() *events.Fault {
 	values := c.r.URL.Query()
 	fields := c.gateway.inputs[c.verb.Name]
@@ -133,7 +133,7 @@ func (c *call) query() *events.Fault {
 	return nil
 }
 
-// parameter is a parameter of the query as JSON of a type.
+// parameter converts a query parameter to JSON of a type.
 func parameter(name, kind string, list []string) (json.RawMessage, *events.Fault) {
 	value := list[len(list)-1]
 	if !utf8.ValidString(strings.Join(list, "")) {
@@ -163,10 +163,10 @@ func parameter(name, kind string, list []string) (json.RawMessage, *events.Fault
 			}
 			pairs[key] = text
 		}
-		text, _ := json.Marshal(pairs) // Strings always are JSON.
+		text, _ := json.Marshal(pairs) // Strings can always be encoded.
 		return text, nil
 	}
-	text, _ := json.Marshal(value) // A string always is JSON.
+	text, _ := json.Marshal(value) // A string can always be encoded.
 	return text, nil
 }
 
@@ -175,7 +175,7 @@ func (c *call) body() *events.Fault {
 	if len(c.r.URL.RawQuery) > 0 {
 		return &events.Fault{Code: events.CodeUnknownField, Field: "query", Message: "this route takes its input from the body", Hint: "send a JSON object"}
 	}
-	// A page of another site can send forms, but no header Authorization; curl sends JSON as a form unless it is told otherwise.
+	// A page of another site can send forms, but no Authorization header; curl declares JSON as a form by default.
 	if media := c.r.Header.Get("Content-Type"); media != "" && c.r.Header.Get("Authorization") == "" {
 		if kind, _, err := mime.ParseMediaType(media); err != nil || kind != "application/json" {
 			return &events.Fault{Code: events.CodeMalformed, Field: "Content-Type", Message: clip(media) + " is not JSON", Hint: "send application/json"}
@@ -205,7 +205,7 @@ func (c *call) body() *events.Fault {
 	return nil
 }
 
-// stamp enters who asks. Only an admin may name another user.
+// stamp sets the user. Only an admin may name another one.
 func (c *call) stamp(in map[string]json.RawMessage) *events.Fault {
 	for _, name := range c.verb.By {
 		var given string
@@ -217,13 +217,13 @@ func (c *call) stamp(in map[string]json.RawMessage) *events.Fault {
 			return fault
 		}
 		if user != "" {
-			in[name], _ = json.Marshal(user) // A string always is JSON.
+			in[name], _ = json.Marshal(user) // A string can always be encoded.
 		}
 	}
 	return nil
 }
 
-// user returns in whose name a request is made that names given.
+// user returns the user in whose name a request is made; given is the one that it names.
 func (c *call) user(field, given string) (string, *events.Fault) {
 	switch {
 	case given == "" || given == c.who.User:

@@ -28,7 +28,7 @@ import (
 // token is the token of a user whose name is a role.
 func token(role verb.Role) string { return "token-of-" + string(role) + "-123456789" }
 
-// site is a gateway before a bus on which a test answers the verbs.
+// site is a gateway with a bus on which a test answers the verbs.
 type site struct {
 	*testing.T
 	bus     *bus.Bus
@@ -42,7 +42,7 @@ type site struct {
 	asked []string   // "verb input" of each request on the bus.
 }
 
-// lines is a log that several goroutines write.
+// lines is a log that several goroutines write to.
 type lines struct {
 	mu   sync.Mutex // Guards text.
 	text strings.Builder
@@ -61,7 +61,7 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// answers maps verbs to what the test answers; any other verb gives its input back.
+// answers maps verbs to the test's answers; any other verb returns its input.
 type answers map[string]func(body []byte) ([]byte, *events.Fault)
 
 // open starts a gateway with a token for each role.
@@ -110,7 +110,7 @@ func open(t *testing.T, a answers, change func(*route.Settings)) *site {
 	return s
 }
 
-// write writes the file of tokens for some roles.
+// write writes a file of tokens for some roles.
 func (s *site) write(roles ...verb.Role) {
 	s.Helper()
 	text := "version: 1\ntokens:\n"
@@ -122,7 +122,7 @@ func (s *site) write(roles ...verb.Role) {
 	}
 }
 
-// request is a request of a role; an empty role sends no token.
+// request makes a request as a role; an empty role sends no token.
 func (s *site) request(role verb.Role, method, path, body string) *http.Request {
 	s.Helper()
 	r, err := http.NewRequestWithContext(s.Context(), method, s.server.URL+path, strings.NewReader(body))
@@ -149,7 +149,7 @@ func (s *site) do(r *http.Request) (reply, string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	defer func() { _ = answer.Body.Close() }() // It is read.
+	defer func() { _ = answer.Body.Close() }() // The body has been read.
 	body, err := io.ReadAll(answer.Body)
 	if err != nil {
 		s.Fatal(err)
@@ -157,14 +157,14 @@ func (s *site) do(r *http.Request) (reply, string) {
 	return reply{answer.StatusCode, answer.Header}, string(body)
 }
 
-// ask is do for a role.
+// ask is do with a role's token.
 func (s *site) ask(role verb.Role, method, path, body string) (status int, answer string) {
 	s.Helper()
 	r, text := s.do(s.request(role, method, path, body))
 	return r.StatusCode, text
 }
 
-// refused fails the test unless a request is refused with a status and code, and a hint.
+// refused fails the test unless a request is refused with this status and code, and a hint.
 func (s *site) refused(r *http.Request, status int, code events.Code) {
 	s.Helper()
 	answer, body := s.do(r)
@@ -184,7 +184,7 @@ func (s *site) refused(r *http.Request, status int, code events.Code) {
 	}
 }
 
-// refusedLikeOpenAI judges a refusal in the form of OpenAI's API.
+// refusedLikeOpenAI checks a refusal in the form of OpenAI's API.
 func (s *site) refusedLikeOpenAI(r *http.Request, answer reply, body string, status int, code events.Code) {
 	s.Helper()
 	var p struct {
@@ -200,7 +200,7 @@ func (s *site) refusedLikeOpenAI(r *http.Request, answer reply, body string, sta
 	}
 }
 
-// last is the last request on the bus.
+// last returns the last request on the bus.
 func (s *site) last() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

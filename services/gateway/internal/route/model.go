@@ -8,21 +8,21 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// The kinds of models, which also stand before an id that both a profile and an expert have.
+// The kinds of models, which also prefix an id that both a profile and an expert have.
 const (
 	kindProfile = "profile"
 	kindExpert  = "expert"
 )
 
-// catalogue is what answers as a model of OpenAI's API.
+// catalogue has the models of OpenAI's API: profiles and experts.
 type catalogue struct {
 	lines []verb.ModelLine
-	names map[string]string // The id of an expert by its name, in lower case.
-	// absent is why the profiles are unknown, nil if they are known.
+	names map[string]string // The ids of experts by name, in lower case.
+	// absent says why the profiles are unknown, nil if they are known.
 	absent error
 }
 
-// models reads profiles and experts. A planner that is away hides the profiles alone.
+// models reads profiles and experts. Without a planner only the profiles are missing.
 func (c *call) models() (*catalogue, error) {
 	m := &catalogue{names: map[string]string{}}
 	taken := map[string]bool{}
@@ -36,7 +36,7 @@ func (c *call) models() (*catalogue, error) {
 		err = json.Unmarshal(body, &list)
 	}
 	m.absent = err
-	for _, standard := range []bool{true, false} { // Many clients choose the first.
+	for _, standard := range []bool{true, false} { // Many clients choose the first model.
 		for _, p := range list.Profiles {
 			if p.Default == standard {
 				add(p.Name, p.About, kindProfile)
@@ -62,7 +62,8 @@ func (c *call) models() (*catalogue, error) {
 	return m, nil
 }
 
-// find returns a model by its id, or by the name of its expert. Errors: a fault for one that does not exist, and why profiles are unknown.
+// find returns a model by its id, or by the name of its expert. Errors: a fault for one that does not exist, and the reason if
+// profiles are unknown.
 func (m *catalogue) find(id string) (*verb.ModelLine, error) {
 	for _, name := range []string{id, m.names[strings.ToLower(id)]} {
 		for at := range m.lines {
@@ -89,7 +90,7 @@ func listModels(c *call) error {
 	return c.reply(verb.ModelList{Object: "list", Data: m.lines})
 }
 
-// showModel shows one of them.
+// showModel shows one model.
 func showModel(c *call) error {
 	m, err := c.models()
 	if err != nil {

@@ -43,7 +43,7 @@ func TestModelsAreProfilesAndExperts(t *testing.T) {
 	}
 }
 
-// Without a planner experts are still there, and a profile is not told to be missing.
+// Without a planner, experts can still be used, and a profile is not reported as missing.
 func TestExpertsAnswerWhileThePlannerIsAway(t *testing.T) {
 	s := open(t, answers{"profiles": func([]byte) ([]byte, *events.Fault) {
 		return nil, &events.Fault{Code: events.CodeUnavailable, Message: "away", Hint: "wait"}
@@ -88,7 +88,7 @@ func TestARefusalIsOneOfTheAPI(t *testing.T) {
 	}
 }
 
-// A client that can keep a session names it, and one that can keep a key may repeat itself.
+// A client may name its session, and may repeat a request with a key.
 func TestAClientNamesItsSessionAndItsMessage(t *testing.T) {
 	k := talk(t, nil)
 	k.play = func(r *events.Request) { k.finish(r.ID, "done") }

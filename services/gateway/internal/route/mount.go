@@ -14,9 +14,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
 )
 
-// Mount serves another protocol at a path, behind the same guard: where from, who, rate and size are judged as for a route. What its
-// handler refuses in plain text is answered as a problem. Requests may take as long as they need; a reader that takes nothing is
-// dropped.
+// Mount serves another protocol at a path, behind the same checks as a route: origin, user, rate and size. Its plain-text refusals
+// are sent as problems. Requests may take as long as they need; a reader that takes nothing is disconnected.
 func (g *Gateway) Mount(path string, serve func(http.ResponseWriter, *http.Request, identity.Identity) *events.Fault) {
 	g.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		asking, fault := g.admit(w, r, nil)
@@ -41,7 +40,7 @@ func (g *Gateway) Mount(path string, serve func(http.ResponseWriter, *http.Reque
 	})
 }
 
-// take reads the body of a request within the limits, so that its handler has it whole.
+// take reads the body of a request within the limits, so that the handler gets it as a whole.
 func (g *Gateway) take(w http.ResponseWriter, r *http.Request) *events.Fault {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, g.Body))
 	var large *http.MaxBytesError
@@ -65,11 +64,11 @@ func cutShort(err error) *events.Fault {
 	return &events.Fault{Code: events.CodeMalformed, Message: "the body ended early or came too slowly", Cause: err.Error(), Hint: "send it again"}
 }
 
-// plainly is a response whose refusals in plain text become problems.
+// plainly is a response that turns plain-text refusals into problems.
 type plainly struct {
 	http.ResponseWriter
 	under  http.ResponseWriter
-	status int // Of a refusal in plain text; 0 otherwise.
+	status int // The status of a plain-text refusal; 0 otherwise.
 	text   bytes.Buffer
 }
 
@@ -95,7 +94,7 @@ func (p *plainly) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// plainCodes are the codes of refusals by their status.
+// plainCodes maps statuses of plain-text refusals to codes.
 var plainCodes = map[int]events.Code{
 	http.StatusForbidden: events.CodeNotPermitted, http.StatusNotFound: events.CodeNotFound, http.StatusRequestEntityTooLarge: events.CodeTooLarge,
 	http.StatusMethodNotAllowed: events.CodeInvalid, http.StatusConflict: events.CodeConflict, http.StatusInternalServerError: events.CodeInternal,

@@ -8,8 +8,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/console"
 )
 
-// index takes the token of an address. A browser gets the console, which has no data of its own and asks for a token by itself; a program
-// gets what there is.
+// index takes the token out of an address. A browser gets the console, which contains no data and asks for a token itself; a
+// program gets JSON.
 func (g *Gateway) index(w http.ResponseWriter, r *http.Request) {
 	if !g.Guard.Ours(r) {
 		refuse(w, r, g.Guard.Where(r))
@@ -37,7 +37,7 @@ func (g *Gateway) index(w http.ResponseWriter, r *http.Request) {
 	reply(w, r, http.StatusOK, map[string]string{"jobgraph": g.Version, "api": "/api/v1", "openai": "/v1", "openapi": "/openapi.json", "asyncapi": "/asyncapi.json", "mcp": "/mcp", "health": "/api/v1/health"})
 }
 
-// asset serves a file of the console. They are the same for everyone, so that they need no token.
+// asset serves a file of the console. The files are the same for everyone, so they need no token.
 func (g *Gateway) asset(w http.ResponseWriter, r *http.Request) {
 	if !g.Guard.Ours(r) {
 		refuse(w, r, g.Guard.Where(r))
@@ -51,7 +51,7 @@ func (g *Gateway) asset(w http.ResponseWriter, r *http.Request) {
 	show(w, r, http.StatusOK, file)
 }
 
-// show sends a file of the console under its policy.
+// show sends a file of the console with its Content-Security-Policy.
 func show(w http.ResponseWriter, r *http.Request, status int, f console.File) {
 	w.Header().Set("Content-Security-Policy", console.Policy)
 	send(w, r, status, f.Media, f.Body)

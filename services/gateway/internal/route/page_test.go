@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/console"
 )
 
-// browse is a request as a browser sends it for a page.
+// browse makes a request like a browser that opens a page.
 func (s *site) browse(path string) *http.Request {
 	s.Helper()
 	r := s.request("", http.MethodGet, path, "")

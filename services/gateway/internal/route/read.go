@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// get shows a job: as the scheduler folds it, or, without one or when the answer does not fit into a message, as it was saved.
+// get shows a job as the scheduler folds it, or as it was saved if no scheduler answers or the answer does not fit into a message.
 func get(c *call) error {
 	body, err := c.ask("get", c.in)
 	var fault *events.Fault

@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/render"
 )
 
-// rendering makes inert HTML of a text.
+// rendering sends inert HTML for a text.
 func rendering(c *call) error {
 	var in verb.Rendering
 	if err := c.into(&in); err != nil {
@@ -36,7 +36,7 @@ func rendering(c *call) error {
 	return c.reply(out)
 }
 
-// textOf is a text as it is, and any other JSON as JSON.
+// textOf returns the content of a JSON string, or any other value as JSON.
 func textOf(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -69,13 +69,13 @@ func preview(c *call) error {
 	return c.reply(out)
 }
 
-// headWriter takes the beginning of a file and then refuses more.
+// headWriter stores the beginning of a file and then refuses more.
 type headWriter struct {
 	bytes.Buffer
 	most int
 }
 
-// errFull ends the reading of a file.
+// errFull stops reading a file once its beginning is complete.
 var errFull = errors.New("the beginning is complete")
 
 // Write implements io.Writer.
@@ -84,11 +84,11 @@ func (h *headWriter) Write(p []byte) (int, error) {
 	if len(p) < room {
 		return h.Buffer.Write(p)
 	}
-	_, _ = h.Buffer.Write(p[:room]) // A buffer takes everything.
+	_, _ = h.Buffer.Write(p[:room]) // Writing to a buffer does not fail.
 	return room, errFull
 }
 
-// payload gives a payload by its digest, always as an attachment: runs chose its content.
+// payload sends a payload by its digest, always as an attachment, since runs chose its content.
 func payload(c *call) error {
 	var in verb.PayloadRef
 	if err := c.into(&in); err != nil {
@@ -102,7 +102,7 @@ func payload(c *call) error {
 	})
 }
 
-// export gives everything of a job as one file.
+// export sends everything about a job as one file.
 func export(c *call) error {
 	x, err := c.gateway.Client.Archive().Export(c.r.Context(), c.text("id"), time.Now())
 	if err != nil {
@@ -111,8 +111,7 @@ func export(c *call) error {
 	return c.attach(x.Job+".jsonl", "application/x-ndjson", x.Write)
 }
 
-// attach sends a file whose length is not known. An error after its beginning closes the connection, so that a part is not taken for
-// the whole.
+// attach sends a file of unknown length. An error after its beginning closes the connection, so that a part does not look complete.
 func (c *call) attach(name, media string, write func(w io.Writer) error) error {
 	out := &attachment{call: c, name: name, media: media}
 	err := write(out)
@@ -125,7 +124,7 @@ func (c *call) attach(name, media string, write func(w io.Writer) error) error {
 	return err
 }
 
-// attachment begins an answer with the first byte of its file.
+// attachment begins the answer with the first byte of the file.
 type attachment struct {
 	*call
 	name, media string
@@ -146,7 +145,7 @@ func (a *attachment) Write(p []byte) (int, error) {
 	return paced{a.w, http.NewResponseController(a.w), a.gateway.Write}.Write(p)
 }
 
-// me says who asks.
+// me returns the user of the request.
 func me(c *call) error {
 	out := verb.Me{User: c.who.User, Name: c.who.Name(), Roles: c.who.Roles, Verbs: []string{}, Version: c.gateway.Version}
 	for _, v := range verb.All() {

@@ -30,7 +30,7 @@ func reply(w http.ResponseWriter, r *http.Request, status int, body any) {
 	send(w, r, status, "application/json", text)
 }
 
-// send answers with a body: with an ETag for reads, compressed for those who take that.
+// send sends a body: with an ETag for reads, compressed if the client accepts that.
 func send(w http.ResponseWriter, r *http.Request, status int, media string, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", media)
@@ -50,7 +50,7 @@ func send(w http.ResponseWriter, r *http.Request, status int, media string, body
 	}
 	if len(body) < leastZipped || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		w.WriteHeader(status)
-		_, _ = w.Write(body) // The client is gone.
+		_, _ = w.Write(body) // The client is gone if this fails.
 		return
 	}
 	var zipped bytes.Buffer
@@ -60,14 +60,14 @@ func send(w http.ResponseWriter, r *http.Request, status int, media string, body
 	}
 	defer zippers.Put(z)
 	z.Reset(&zipped)
-	_, _ = z.Write(body) // A buffer takes everything.
+	_, _ = z.Write(body) // Writing to a buffer does not fail.
 	_ = z.Close()
 	h.Set("Content-Encoding", "gzip")
 	w.WriteHeader(status)
-	_, _ = w.Write(zipped.Bytes()) // The client is gone.
+	_, _ = w.Write(zipped.Bytes()) // The client is gone if this fails.
 }
 
-// matches reports whether a list of ETags has one, or is "*".
+// matches reports whether a list of ETags contains one, or is "*".
 func matches(list, tag string) bool {
 	for one := range strings.SplitSeq(list, ",") {
 		if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == strings.TrimPrefix(tag, "W/") {
@@ -77,19 +77,19 @@ func matches(list, tag string) bool {
 	return false
 }
 
-// problem is a fault as RFC 9457 has it.
+// problem is a fault in the form of RFC 9457.
 type problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
 	*events.Fault
-	// Faults lists all faults, if there are several; JobID is the job that they are about.
+	// Faults lists all faults if there are several; JobID is the job that they concern.
 	Faults events.Faults `json:"faults,omitempty"`
 	JobID  string        `json:"job_id,omitempty"`
 }
 
-// refuse answers with a fault under the status of its code.
+// refuse sends a fault with the status for its code.
 func refuse(w http.ResponseWriter, r *http.Request, fault *events.Fault) {
 	refuseAs(w, r, verb.Status(fault.Code), fault)
 }
@@ -98,7 +98,7 @@ func refuseAs(w http.ResponseWriter, r *http.Request, status int, fault *events.
 	refuseAll(w, r, status, fault, nil, "")
 }
 
-// refuseAll answers with all faults, in the form that clients of the path expect.
+// refuseAll sends all faults in the form that clients of the path expect.
 func refuseAll(w http.ResponseWriter, r *http.Request, status int, fault *events.Fault, all events.Faults, job string) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -106,23 +106,23 @@ func refuseAll(w http.ResponseWriter, r *http.Request, status int, fault *events
 	if strings.HasPrefix(r.URL.Path, likeOpenAI) {
 		h.Set("Content-Type", "application/json")
 		w.WriteHeader(status)
-		_, _ = w.Write(openai.Fault(status, fault)) // The client is gone.
+		_, _ = w.Write(openai.Fault(status, fault)) // The client is gone if this fails.
 		return
 	}
 	p := problem{Type: "urn:jobgraph:fault:" + string(fault.Code), Title: http.StatusText(status), Status: status, Detail: fault.Error(), Fault: fault, JobID: job}
 	if len(all) > 1 {
 		p.Faults = all
 	}
-	text, _ := json.Marshal(p) // Strings and numbers always are JSON.
+	text, _ := json.Marshal(p) // Strings and numbers can always be encoded.
 	h.Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	_, _ = w.Write(text) // The client is gone.
+	_, _ = w.Write(text) // The client is gone if this fails.
 }
 
 // likeOpenAI begins the paths of OpenAI's API.
 const likeOpenAI = "/v1/"
 
-// clip bounds a text of the sender for a message.
+// clip shortens a text of the sender for a message.
 func clip(text string) string {
 	const most = 80
 	if len(text) > most {

@@ -32,10 +32,10 @@ func respond(c *call) error {
 	return t.answer(as, writing{whole: o.whole, begin: o.begin, piece: o.piece, alive: o.alive, end: o.end, fail: o.fail})
 }
 
-// suffixed is the length of what tells the responses of a job apart.
+// suffixed is the length of the suffix that distinguishes the responses of a job.
 const suffixed = 8
 
-// sessionOf is the session of a response.
+// sessionOf returns the session of a response.
 func (c *call) sessionOf(id string) (string, error) {
 	missing := &events.Fault{Code: events.CodeNotFound, Field: "previous_response_id", Message: "there is no response " + clip(id), Hint: "leave it out to begin a conversation"}
 	job, ok := strings.CutPrefix(id, "resp_")
@@ -62,7 +62,7 @@ type response struct {
 
 func (o *response) id() string { return "resp_" + o.job + "_" + o.suffix }
 
-// body is the response; without an answer it is in progress.
+// body returns the response; without an answer it is in progress.
 func (o *response) body(a *answerOf, text string) *verb.Response {
 	r := &verb.Response{ID: o.id(), Object: "response", CreatedAt: o.created, Status: "in_progress", Model: o.in.Model, Output: []verb.ResponseOutput{}}
 	if o.in.Previous != "" {
@@ -75,7 +75,7 @@ func (o *response) body(a *answerOf, text string) *verb.Response {
 	return r
 }
 
-// message is the message of the response.
+// message returns the message of the response.
 func (o *response) message(status, text string) *verb.ResponseOutput {
 	m := &verb.ResponseOutput{ID: "msg_" + o.job + "_" + o.suffix, Type: "message", Role: "assistant", Status: status, Content: []verb.ResponsePart{}}
 	if status == "completed" {
@@ -101,7 +101,7 @@ func (o *response) tell(s *stream.Writer, e *verb.ResponseEvent) error {
 	return s.Send("", e.Type, text)
 }
 
-// about is an event about the message, or about its text.
+// about returns an event about the message, or about its text.
 func (o *response) about(kind string, ofText bool) *verb.ResponseEvent {
 	first := 0
 	e := &verb.ResponseEvent{Type: "response." + kind, OutputIndex: &first}
@@ -120,7 +120,7 @@ func (o *response) begin(s *stream.Writer) error {
 	)
 }
 
-// piece sends what belongs to the answer; this form has no place for what is said on the way.
+// piece sends a part of the answer; this format has no place for reasoning.
 func (o *response) piece(s *stream.Writer, d openai.Delta) error {
 	if d.Content == "" {
 		return nil

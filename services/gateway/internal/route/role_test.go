@@ -12,8 +12,7 @@ import (
 
 var segment = regexp.MustCompile(`\{[a-z_.]+\}`)
 
-// Every route does what the table says for every role, and nothing without a token.
-//
+// Every route admits exactly the roles of the table, and nothing without a token.
 // proves C39
 // proves V30
 func TestEveryRouteAdmitsTheRolesOfTheTableAndNoOther(t *testing.T) {
@@ -83,7 +82,7 @@ func TestASubmitterAnswersQuestionsAndNoApprovals(t *testing.T) {
 	}
 }
 
-// The token says who asks; only an admin names another user.
+// The token determines the user; only an admin may name another one.
 func TestNoOneActsForAnother(t *testing.T) {
 	s := open(t, nil, nil)
 	for _, test := range []struct {
@@ -115,7 +114,7 @@ func TestNoOneActsForAnother(t *testing.T) {
 	}
 }
 
-// A token that is taken from the file ends at once, also in the middle of a stream.
+// A token that is removed from the file stops working at once, even in the middle of a stream.
 func TestARevokedTokenEnds(t *testing.T) {
 	s := open(t, nil, func(g *routeSettings) { g.Beat = shortBeat })
 	s.state("j", requested)
@@ -125,7 +124,7 @@ func TestARevokedTokenEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = answer.Body.Close() }() // It is read.
+	defer func() { _ = answer.Body.Close() }() // The body has been read.
 	s.write(verb.Admin)
 	if changed, err := s.keeper.Refresh(); !changed || err != nil {
 		t.Fatal(changed, err)

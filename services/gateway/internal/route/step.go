@@ -13,10 +13,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/render"
 )
 
-// maxShown is how much of a text an answer shows, in bytes; the rest has an address of its own.
+// maxShown is how much of a text an answer contains, in bytes; the rest has a separate address.
 const maxShown = 16 << 10
 
-// subjobOf shows everything known about a SubJob, at an event.
+// subjobOf sends everything known about a SubJob at an event.
 func subjobOf(c *call) error {
 	var in verb.SubJobQuery
 	if err := c.into(&in); err != nil {
@@ -58,7 +58,7 @@ func subjobOf(c *call) error {
 	return c.reply(out)
 }
 
-// told adds what is not in the log alone: inputs, calls and what a run wrote.
+// told adds what the log does not have: inputs, calls and the log of a run.
 func (c *call) told(ctx context.Context, log *joblog.Log, in *verb.SubJobQuery, out *verb.SubJobOf) error {
 	n := log.Node(in.SubJob)
 	for _, at := range n.Deps {
@@ -89,7 +89,7 @@ func (c *call) told(ctx context.Context, log *joblog.Log, in *verb.SubJobQuery, 
 	}
 	w, err := c.gateway.Client.Logs().Written(ctx, in.ID, in.SubJob, n.Run)
 	if errors.Is(err, bus.ErrNotFound) || n.Run == 0 {
-		return nil // It has not run, or its log is gone.
+		return nil // It has not run, or its log was deleted.
 	}
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (c *call) told(ctx context.Context, log *joblog.Log, in *verb.SubJobQuery, 
 	return nil
 }
 
-// at is the address of something of the job of a call.
+// at returns an address below the job of a call.
 func (c *call) at(parts ...string) string {
 	path := "/api/v1/jobs/" + c.text("id")
 	for _, p := range parts {
@@ -110,12 +110,12 @@ func (c *call) at(parts ...string) string {
 	return path
 }
 
-// bounded gives a value that is inline or a payload: as JSON, or its beginning as a text with the address of the rest.
+// bounded returns a value that is inline or a payload: as JSON, or its beginning as text with the address of the rest.
 func (c *call) bounded(ctx context.Context, inline json.RawMessage, ref *events.Ref) (value json.RawMessage, size int64, cut bool, href string, err error) {
 	if ref == nil && (len(inline) == 0 || json.Valid(inline)) {
 		return inline, int64(len(inline)), false, "", nil
 	}
-	if ref == nil { // A journal holds what a program wrote, which need not be JSON.
+	if ref == nil { // A journal contains the output of programs, which need not be JSON.
 		value, err = json.Marshal(string(inline))
 		return value, int64(len(inline)), false, "", err
 	}
@@ -123,7 +123,7 @@ func (c *call) bounded(ctx context.Context, inline json.RawMessage, ref *events.
 	return value, ref.Size, true, c.at("payloads", ref.Digest), err
 }
 
-// beginning is the beginning of a payload as a text; empty if it was deleted or is none.
+// beginning returns the beginning of a payload as text; empty if it was deleted or is not text.
 func (c *call) beginning(ctx context.Context, ref events.Ref) (json.RawMessage, error) {
 	text, err := c.gateway.Client.Preview(ctx, c.text("id"), ref, maxShown)
 	if errors.Is(err, bus.ErrNotFound) {

@@ -21,7 +21,7 @@ func read[T any](s *site, path string) (v T) {
 	return v
 }
 
-// stored keeps a payload of a job.
+// stored stores a payload of a job.
 func (s *site) stored(job, text, name, media string) events.Ref {
 	s.Helper()
 	ref, err := s.bus.Blobs().Put(s.Context(), job, []byte(text))
@@ -32,7 +32,7 @@ func (s *site) stored(job, text, name, media string) events.Ref {
 	return ref
 }
 
-// worked is planned with a second step that has read a page and written files; long is the answer of its tool.
+// worked is planned, plus a second step that has read a page and written files; long is the answer of its tool.
 func (s *site) worked(long string) {
 	s.Helper()
 	s.planned("j")

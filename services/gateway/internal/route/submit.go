@@ -60,7 +60,7 @@ func submit(c *call) error {
 	return nil
 }
 
-// identify gives a request with an Idempotency-Key the id that the same key of the same user always has.
+// identify gives a request with an Idempotency-Key an id that depends only on the user and the key.
 func (c *call) identify(r *events.Request) *events.Fault {
 	key := c.r.Header.Get(keyHeader)
 	switch {
@@ -75,13 +75,13 @@ func (c *call) identify(r *events.Request) *events.Fault {
 	return nil
 }
 
-// keyed is the id of a job by user and key.
+// keyed returns the id of a job for a user and a key.
 func keyed(user, key string) string {
 	sum := sha256.Sum256([]byte(user + "\x00" + key))
 	return "k-" + hex.EncodeToString(sum[:16])
 }
 
-// shield keeps a message of someone who may not approve from answering an approval that is open in its session.
+// shield prevents a message of a user who may not approve from answering an open approval in its session.
 func (c *call) shield(r *events.Request) error {
 	if r.Session == "" || r.New || mayApprove(c.who) {
 		return nil
@@ -115,7 +115,8 @@ func approves(kind events.InputKind) bool {
 	return kind == events.InputApproval || kind == events.InputUnknown
 }
 
-// MayAnswer reports whether someone may answer a question: one that permits an action takes an approver, and one for a user that user.
+// MayAnswer reports whether a user may answer a question: one that permits an action needs an approver, one for a user needs that
+// user.
 func (g *Gateway) MayAnswer(who identity.Identity, q *verb.Question) bool {
 	v, _ := verb.Find("answer")
 	return v.Permits(who.Roles) && (mayApprove(who) || !approves(q.Kind)) && (q.User == "" || q.User == who.User || who.User == "" && who.Has())
@@ -132,7 +133,7 @@ func (c *call) open(job string) ([]verb.Question, error) {
 	return list.Inputs, err
 }
 
-// answer answers a request for input. One that permits an action takes an approver.
+// answer answers a request for input. One that permits an action needs an approver.
 func answer(c *call) error {
 	if !mayApprove(c.who) {
 		open, err := c.open(c.text("id"))
@@ -148,22 +149,22 @@ func answer(c *call) error {
 	return forward(c)
 }
 
-// createSchedule creates a schedule whose jobs run for the one who asks.
+// createSchedule creates a schedule whose jobs run for the user of the request.
 func createSchedule(c *call) error {
-	request, _ := events.DecodeRequest(c.in["request"]) // The scheduler says what is wrong with it.
+	request, _ := events.DecodeRequest(c.in["request"]) // The scheduler reports what is wrong with it.
 	user, fault := c.user("request.user", request.User)
 	if fault != nil {
 		return fault
 	}
 	var fields map[string]json.RawMessage
 	if request.User == "" && user != "" && json.Unmarshal(c.in["request"], &fields) == nil && fields != nil {
-		fields["user"], _ = json.Marshal(user) // A string always is JSON.
+		fields["user"], _ = json.Marshal(user) // A string can always be encoded.
 		c.in["request"], _ = json.Marshal(fields)
 	}
 	return forward(c)
 }
 
-// fork starts a job from the state of another. Its user stays that of the other job.
+// fork starts a job from the state of another, for the same user as that job.
 func fork(c *call) error {
 	var in verb.Forking
 	if err := c.into(&in); err != nil {

@@ -20,35 +20,37 @@ const (
 	sessionHeader = "Jobgraph-Session"
 	// jobHeader names the job of an answer.
 	jobHeader = "Jobgraph-Job"
-	// markFor is how long a conversation is known after its last answer; leftFor is how long a first message whose connection broke is.
+	// markFor is how long a conversation is remembered after its last answer; leftFor is how long a first message is remembered
+	// whose connection broke.
 	markFor, leftFor = 30 * 24 * time.Hour, 10 * time.Minute
 )
 
-// mark is what is known of a conversation up to an answer.
+// mark is what is stored about a conversation up to an answer.
 type mark struct {
-	// Session is the session that it is. Asked is true if the answer was a question to the person.
+	// Session is the session of the conversation. Asked is true if the answer was a question to the person.
 	Session string `json:"session"`
 	Asked   bool   `json:"asked,omitempty"`
-	// Next is the message that followed; nil before one did. A conversation has one continuation in its session, any other begins a session.
+	// Next is the message that followed; nil if none has. Only one continuation stays in the session; any other begins a new one.
 	Next *following `json:"next,omitempty"`
 }
 
-// following is a message that follows a conversation.
+// following is a message that continues a conversation.
 type following struct {
-	// Turn is the digest of the request with it, ID the id of the job's request. Answered is true once its answer was sent whole.
+	// Turn is the digest of the request with it, ID the id of the job's request. Answered is true once its answer was sent as a
+	// whole.
 	Turn     string `json:"turn"`
 	ID       string `json:"id"`
 	Answered bool   `json:"answered,omitempty"`
 }
 
-// turn is one message of a conversation on its way to an answer.
+// turn is one message of a conversation, until it is answered.
 type turn struct {
 	*call
 	talk  *openai.Conversation
-	owner string // Tells the conversations of users apart.
+	owner string // Keeps the conversations of users apart.
 	// session is the session that the client names, "" if it names none.
 	session string
-	// before is the key of the mark that this message follows, "" if it follows none, and mark that mark at a revision.
+	// before is the key of the mark that this message continues, "" for none; mark is that mark at a revision.
 	before   string
 	mark     mark
 	revision uint64
@@ -56,14 +58,14 @@ type turn struct {
 	request  events.Request
 	job      string
 	answered string // The question that the message has answered.
-	live     uint64 // The first live item that was not said before.
+	live     uint64 // The first live item that belongs to this answer.
 	created  int64  // When the answer was begun, in seconds since 1970.
 }
 
 // open finds the session of a conversation, and submits its last message.
 func (t *turn) open(in *verb.ChatRequest, model *verb.ModelLine) error {
 	asked := ""
-	if t.who.Has() { // An admin. For all others it is only a word of the client's.
+	if t.who.Has() { // An admin. From all others, it is only a name that the client chose.
 		asked = in.User
 	}
 	user, fault := t.user("user", asked)
@@ -98,7 +100,7 @@ func (t *turn) open(in *verb.ChatRequest, model *verb.ModelLine) error {
 	return t.submit()
 }
 
-// named joins the session that the client names; one that does not exist yet is told what was said before.
+// named joins the session that the client names; if that does not exist yet, the message carries what was said before.
 func (t *turn) named(ctx context.Context) error {
 	_, err := t.gateway.Client.Sessions().As(t.request.User).Get(ctx, t.request.Session)
 	if errors.Is(err, bus.ErrNotFound) {
@@ -107,7 +109,8 @@ func (t *turn) named(ctx context.Context) error {
 	return err
 }
 
-// recognise finds the session of a conversation by what was said in it. A message that was sent before and not answered is the same message.
+// recognise finds the session of a conversation by what was said in it. A message that was sent before and not answered counts as
+// the same message.
 func (t *turn) recognise(ctx context.Context) error {
 	if len(t.talk.Past) == 0 {
 		return t.first(ctx)
@@ -149,7 +152,7 @@ func (t *turn) recognise(ctx context.Context) error {
 	}
 }
 
-// first begins a session, unless the same message was left without an answer a moment ago.
+// first begins a session, unless the same message was left without an answer shortly before.
 func (t *turn) first(ctx context.Context) error {
 	err := t.read(ctx, t.digest())
 	if errors.Is(err, bus.ErrNotFound) {
@@ -160,7 +163,7 @@ func (t *turn) first(ctx context.Context) error {
 	}
 	err = t.gateway.Client.Bus().Sessions().Remove(ctx, bus.ChatKey(t.before), t.revision)
 	if errors.Is(err, bus.ErrConflict) || t.mark.Next == nil {
-		return t.begin() // Another request has joined it.
+		return t.begin() // Another request has joined that one.
 	}
 	left := t.mark
 	if e := t.begin(); err != nil || e != nil {
@@ -170,14 +173,14 @@ func (t *turn) first(ctx context.Context) error {
 	return nil
 }
 
-// begin begins a session that knows what was said before.
+// begin begins a session whose first message carries what was said before.
 func (t *turn) begin() error {
 	t.before, t.mark, t.revision = "", mark{}, 0
 	t.request.Session, t.request.Context = t.request.ID, t.talk.Context()
 	return nil
 }
 
-// digest identifies the request: the conversation with the new message, what was instructed and who is asked.
+// digest identifies the request: the conversation with the new message, the instructions and the model.
 func (t *turn) digest() string {
 	return openai.Digest(t.owner, t.talk.Past, t.talk.Asked(), openai.Message{Role: "system", Text: t.talk.Instructions}, openai.Message{Role: "model", Text: t.request.Profile + "/" + t.request.Expert})
 }
@@ -226,7 +229,7 @@ func (t *turn) submit() error {
 	return nil
 }
 
-// remember notes that the conversation has this answer now, so that the next message finds its session.
+// remember stores the conversation up to this answer, so that the next message finds its session.
 func (t *turn) remember(ctx context.Context, text string, asked bool) error {
 	if t.session != "" {
 		return nil
@@ -240,7 +243,7 @@ func (t *turn) remember(ctx context.Context, text string, asked bool) error {
 	return err
 }
 
-// settle notes whether the answer was sent whole. One that was not is given to the same message when it comes again.
+// settle records whether the answer was sent as a whole. If not, the same message gets the same answer when it is sent again.
 func (t *turn) settle(whole bool) {
 	if t.session != "" {
 		return
@@ -264,5 +267,5 @@ func (t *turn) settle(whole bool) {
 	}
 }
 
-// settleWithin limits the time for that.
+// settleWithin limits the time for settle.
 const settleWithin = 2 * time.Second

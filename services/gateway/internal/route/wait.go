@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/stream"
 )
 
-// The times that a wait takes without one of its own, and at most.
+// How long a wait takes by default and at most.
 const waitUsual, waitMost = 50 * time.Second, time.Hour
 
 // wait waits until a job has ended or asks for input.
@@ -34,13 +34,14 @@ func wait(c *call) error {
 	return c.reply(out)
 }
 
-// linger takes the time limits of the server from a connection: the answer comes when it comes. A reader that has gone ends the wait.
+// linger removes the server's time limits from a connection, since the answer may take long. A reader that disconnects ends the
+// wait.
 func (c *call) linger() error {
 	to := http.NewResponseController(c.w)
 	return errors.Join(to.SetReadDeadline(time.Time{}), to.SetWriteDeadline(time.Time{}))
 }
 
-// standing is the part of a job's state that a wait tells.
+// standing has the fields of a job's state that a wait needs.
 type standing struct {
 	Status   events.Status `json:"status"`
 	Progress struct {
@@ -56,8 +57,8 @@ type standing struct {
 	Inputs    []json.RawMessage `json:"inputs"`
 }
 
-// Await follows a job until it has ended, asks for input that is not named in but, or the time of in is over, and returns where it
-// stands. moved, if not nil, is called whenever that has changed, and as a sign of life. An identity that loses its rights ends the
+// Await follows a job until it has ended, asks for input that is not named in but, or the timeout of in has passed, and returns its
+// state. moved, if not nil, is called whenever that has changed, and as a sign of life. An identity that loses its rights ends the
 // wait. Errors: faults, and those of the bus.
 func (g *Gateway) Await(ctx context.Context, who identity.Identity, in *verb.Waiting, but []string, moved func(*verb.Waited)) (*verb.Waited, error) {
 	if g.streams.Add(1) > int64(g.Streams) {
@@ -88,7 +89,7 @@ func (g *Gateway) Await(ctx context.Context, who identity.Identity, in *verb.Wai
 	switch {
 	case errors.Is(err, errEnd):
 		return w.now, nil
-	case limited.Err() != nil && ctx.Err() == nil: // The time is over, also in the middle of a read.
+	case limited.Err() != nil && ctx.Err() == nil: // The timeout has passed, perhaps in the middle of a read.
 		return g.Standing(ctx, who, in.ID)
 	case g.end.Err() != nil:
 		return nil, &events.Fault{Code: events.CodeUnavailable, Message: "the gateway is ending", Cause: err.Error(), Hint: "wait again, here or at another gateway: the job goes on"}
@@ -101,19 +102,19 @@ type waiting struct {
 	gateway *Gateway
 	who     identity.Identity
 	job     string
-	but     []string // Requests for input that are answered already.
+	but     []string // Requests for input that were answered already.
 	moved   func(*verb.Waited)
-	fresh   bool // Something has happened since the last look.
+	fresh   bool // Something has happened since the last read.
 	now     *verb.Waited
 }
 
-// see notes that something has happened.
+// see records that something has happened.
 func (w *waiting) see(f stream.Frame) error {
 	w.fresh = w.fresh || f.Kind != events.KindSubJobProgressed
 	return nil
 }
 
-// look reads where the job stands after something has happened. It returns errEnd if there is nothing left to wait for.
+// look reads the job's state after something has happened. It returns errEnd if there is nothing left to wait for.
 func (w *waiting) look(ctx context.Context, quiet bool) error {
 	if !w.gateway.Guard.Keeper.Valid(w.who) {
 		return errRevoked
@@ -137,7 +138,7 @@ func (w *waiting) look(ctx context.Context, quiet bool) error {
 	return nil
 }
 
-// Standing says where a job stands. Errors: faults, and those of the bus.
+// Standing returns the present state of a job. Errors: faults, and those of the bus.
 func (g *Gateway) Standing(ctx context.Context, who identity.Identity, job string) (*verb.Waited, error) {
 	text, err := g.Do(ctx, who, "get", verb.Ref{ID: job})
 	if err != nil {

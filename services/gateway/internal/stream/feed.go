@@ -24,12 +24,12 @@ type Log interface {
 
 // Frame is an event in the form that streams send.
 type Frame struct {
-	// Seq is its sequence, Kind its kind, Text the JSON.
+	// Seq is its sequence, Kind its kind, Text its JSON.
 	Seq  uint64
 	Kind events.Kind
 	Text []byte
 
-	prev uint64 // The sequence of the event before it in the job, or of the end of the log when the feed began.
+	prev uint64 // The sequence of the previous event of the job, or of the end of the log when the feed began.
 }
 
 // frameOf encodes an event.
@@ -38,7 +38,7 @@ func frameOf(e *events.Event) (Frame, error) {
 	return Frame{Seq: e.Seq, Kind: e.Kind, Text: text}, err
 }
 
-// Feeds are the feeds of all jobs with a stream. Safe for concurrent use.
+// Feeds has the feeds of all jobs with a stream. It is safe for concurrent use.
 type Feeds struct {
 	log Log
 
@@ -49,7 +49,7 @@ type Feeds struct {
 // NewFeeds returns feeds of a log.
 func NewFeeds(log Log) *Feeds { return &Feeds{log: log, by: map[string]*feed{}} }
 
-// feed reads one job for all of its streams, from the first to the last.
+// feed reads one job for all of its streams, as long as there are any.
 type feed struct {
 	job     string
 	readers map[*Reader]struct{}
@@ -59,10 +59,11 @@ type feed struct {
 	err     error
 }
 
-// ahead is how many frames a reader may be behind before it reads the log again.
+// ahead is how many frames a reader may lag behind before it reads the log again.
 const ahead = 64
 
-// settleFor is the pause before the log is read again that lacks an event which the feed has seen: a server of a cluster may be behind.
+// settleFor is the pause before the log is read again because it lacks an event that the feed has seen: a server of a cluster may
+// lag behind.
 const settleFor = 20 * time.Millisecond
 
 // Reader is one stream's view of a feed. It belongs to one goroutine, which must call Close.
@@ -149,7 +150,7 @@ func (f *Feeds) read(ctx context.Context, of *feed) error {
 	return nil
 }
 
-// pass gives a frame to the readers of a feed. It waits for none of them.
+// pass hands a frame to the readers of a feed without waiting for them.
 func (f *Feeds) pass(of *feed, frame Frame) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -162,8 +163,8 @@ func (f *Feeds) pass(of *feed, frame Frame) {
 	}
 }
 
-// Send calls send for every event after a sequence, in order, each once, and idle when there is none at the moment and from time to
-// time, until ctx ends or one of them fails. Errors: theirs, the context's, those of the log.
+// Send calls send for every event after a sequence, in order, each once, and idle when there is none and from time to time, until
+// ctx ends or one of them fails. Errors: theirs, the context's, those of the log.
 func (r *Reader) Send(ctx context.Context, after uint64, every time.Duration, send func(Frame) error, idle func(quiet bool) error) error {
 	beat := time.NewTicker(every)
 	defer beat.Stop()
@@ -192,7 +193,7 @@ func (r *Reader) Send(ctx context.Context, after uint64, every time.Duration, se
 	return err
 }
 
-// take sends a frame, after what is missing before it.
+// take sends a frame, preceded by the events that are missing before it.
 func (r *Reader) take(ctx context.Context, frame Frame, after uint64, send func(Frame) error) (uint64, error) {
 	for frame.prev > after {
 		last, err := r.past(ctx, after, send)
@@ -209,12 +210,12 @@ func (r *Reader) take(ctx context.Context, frame Frame, after uint64, send func(
 		}
 	}
 	if frame.Seq <= after {
-		return after, nil // The log had it already.
+		return after, nil // It was read from the log already.
 	}
 	return frame.Seq, send(frame)
 }
 
-// past sends what the log has after a sequence, and returns the last one sent.
+// past sends the events of the log after a sequence, and returns the last sequence sent.
 func (r *Reader) past(ctx context.Context, after uint64, send func(Frame) error) (uint64, error) {
 	for e, err := range r.feeds.log.Events(ctx, r.feed.job, after) {
 		if err != nil {

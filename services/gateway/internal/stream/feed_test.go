@@ -21,7 +21,7 @@ type book struct {
 	mu   sync.Mutex // Guards seqs and news.
 	seqs []uint64
 	news chan struct{} // Closed at the next event.
-	// behind is how many of the last events a read of the past does not have yet.
+	// behind is how many of the latest events a read of the past lacks.
 	behind int
 	reads  int
 }
@@ -85,7 +85,7 @@ func (b *book) Watch(ctx context.Context, job string, from uint64) iter.Seq2[eve
 	}
 }
 
-// read collects what a stream gets until it has the last sequence.
+// read collects the events of a stream up to the last sequence.
 func read(t *testing.T, r *stream.Reader, after, last uint64, pause func(n int)) []uint64 {
 	t.Helper()
 	done := errors.New("done")
@@ -145,7 +145,7 @@ func TestEveryStreamGetsEveryEventOnce(t *testing.T) {
 	})
 }
 
-// A reader that falls behind reads the log again; the feed keeps nothing for it.
+// A reader that falls behind reads the log again; the feed stores nothing for it.
 func TestASlowStreamReadsTheLogAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook()
@@ -172,7 +172,7 @@ func TestASlowStreamReadsTheLogAgain(t *testing.T) {
 	})
 }
 
-// A read of the past from a server that is behind loses nothing.
+// Reading the past from a server that lags behind loses nothing.
 func TestALogThatIsBehindIsReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook()

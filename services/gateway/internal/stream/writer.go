@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// retryText says how long a browser waits before it connects again, in milliseconds.
+// retryText says how long a browser waits before it reconnects, in milliseconds.
 const retryText = "retry: 1000\n\n"
 
 // Writer sends server-sent events to one connection. It belongs to one goroutine.
@@ -27,10 +27,10 @@ func Open(w http.ResponseWriter, limit time.Duration) (*Writer, error) {
 	return s, s.flush()
 }
 
-// Plain is Open for clients that read data alone: nothing is sent until the first event.
+// Plain is Open for clients that expect only data: nothing is sent until the first event.
 func Plain(w http.ResponseWriter, limit time.Duration) (*Writer, error) {
 	s := &Writer{w: w, to: http.NewResponseController(w), limit: limit}
-	// The server's limit for reading a request would end the connection, since a stream is a request that does not end.
+	// The server's limit for reading a request would end the connection, since the request of a stream does not end.
 	if err := s.to.SetReadDeadline(time.Time{}); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s *Writer) Send(id, event string, data []byte) error {
 	return s.flush()
 }
 
-// Add keeps an event to be sent with the next one, or by Flush.
+// Add buffers an event to be sent with the next one, or by Flush.
 func (s *Writer) Add(id, event string, data []byte) {
 	if id != "" {
 		s.text.WriteString("id: " + id + "\n")
@@ -61,7 +61,7 @@ func (s *Writer) Add(id, event string, data []byte) {
 	s.text.WriteString("\n\n")
 }
 
-// Flush sends what Add has kept.
+// Flush sends what Add has buffered.
 func (s *Writer) Flush() error {
 	if s.text.Len() == 0 {
 		return nil
@@ -69,10 +69,10 @@ func (s *Writer) Flush() error {
 	return s.flush()
 }
 
-// Full reports whether enough is kept to be sent.
+// Full reports whether enough is buffered to be sent.
 func (s *Writer) Full() bool { return s.text.Len() >= 32<<10 }
 
-// Beat sends a comment, so that proxies and readers see that the connection lives.
+// Beat sends a comment, so that proxies and readers see that the connection is alive.
 func (s *Writer) Beat() error {
 	s.text.WriteString(": alive\n\n")
 	return s.flush()

@@ -10,13 +10,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// mostBody is the longest notice, in bytes: receivers expect small ones. mostText is how much of a goal or prompt it has.
+// mostBody limits a notice, in bytes, since receivers expect small ones. mostText limits the goal or prompt in it.
 const (
 	mostBody = 20 << 10
 	mostText = 1 << 10
 )
 
-// noticeOf is what a target is told about an event; ok is false if that is nothing. r is the request of the job, nil if it is not known.
+// noticeOf returns the notice about an event; ok is false if there is none. r is the request of the job, nil if it is not known.
 func noticeOf(t *Target, e *events.Event, r *events.Request) (n bus.Notice, ok bool) {
 	m := verb.Notice{Type: e.Kind, Timestamp: e.Time, Data: verb.Noticed{Seq: e.Seq, Job: verb.NoticedJob{ID: e.Job}}}
 	if r != nil {
@@ -44,7 +44,7 @@ func noticeOf(t *Target, e *events.Event, r *events.Request) (n bus.Notice, ok b
 	return bus.Notice{ID: e.Job + "-" + strconv.FormatUint(e.Seq, 10), Job: e.Job, Seq: e.Seq, Target: t.Name, Body: body}, err == nil
 }
 
-// cut leaves out what may be long.
+// cut removes the fields that may be long.
 func cut(d *verb.Noticed) {
 	d.Cut, d.Job.Labels = true, nil
 	if d.End != nil {
@@ -67,7 +67,7 @@ func questionOf(e *events.Event, r *events.InputRequested) *verb.Question {
 	return q
 }
 
-// clip shortens a text to whole characters.
+// clip shortens a text at a character.
 func clip(text string) string {
 	if len(text) <= mostText {
 		return text

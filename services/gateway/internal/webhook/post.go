@@ -19,13 +19,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/egress"
 )
 
-// postTime is how long one attempt may take. It is less than the time after which the bus gives the event to another gateway.
+// postTime limits one attempt. It is shorter than the time after which the bus gives the event to another gateway.
 const postTime = 15 * time.Second
 
 // Stop is how long Run may take after its context has ended.
 const Stop = postTime + busPause
 
-// mostAnswer is how much of an answer is read, in bytes, so that its connection can be used again.
+// mostAnswer is how much of an answer is read, in bytes, so that its connection can be reused.
 const mostAnswer = 64 << 10
 
 // poster sends the notices of one target.
@@ -36,7 +36,7 @@ type poster struct {
 	agent   string
 }
 
-// newPoster is a client behind a guard: every connection is checked, and no redirect is followed.
+// newPoster returns a poster whose connections are all checked by a guard, and which follows no redirect.
 func newPoster(t *Target, agent string, transport http.RoundTripper) (*poster, error) {
 	signers, err := t.signers()
 	if err != nil {
@@ -58,11 +58,11 @@ func newPoster(t *Target, agent string, transport http.RoundTripper) (*poster, e
 	return &poster{target: t, signers: signers, agent: agent, client: &http.Client{Transport: transport, CheckRedirect: stay}}, nil
 }
 
-// refusal is the answer of a target that does not take a notice.
+// refusal is the answer of a target that does not accept a notice.
 type refusal struct {
 	status string
-	gone   bool          // The target never takes another one.
-	after  time.Duration // When it wants the next attempt; 0 if it does not say.
+	gone   bool          // The target will not accept any more.
+	after  time.Duration // The delay that the target asks for; 0 if it does not say.
 }
 
 // Error implements error.
@@ -92,13 +92,13 @@ func (p *poster) post(ctx context.Context, n bus.Notice) error {
 	answer, err := p.client.Do(request)
 	var whole *url.Error
 	if errors.As(err, &whole) {
-		return whole.Err // Addresses of webhooks often have a secret in them.
+		return whole.Err // The address of a webhook often contains a secret.
 	}
 	if err != nil {
 		return err
 	}
-	defer func() { _ = answer.Body.Close() }()                          // It is read as far as it is worth it.
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, mostAnswer)) // The status has said it.
+	defer func() { _ = answer.Body.Close() }()                          // What matters has been read.
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, mostAnswer)) // Only the status matters.
 	if answer.StatusCode/100 == 2 {
 		return nil
 	}

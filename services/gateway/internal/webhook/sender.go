@@ -23,32 +23,32 @@ const (
 	longestDelay = 10 * time.Hour
 )
 
-// delays are the times between the attempts, for more than a day in all; after the last one the notice is set aside.
+// delays are the times between the attempts, more than a day in total; after the last one the notice becomes a dead letter.
 var delays = [...]time.Duration{
 	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, longestDelay, longestDelay,
 }
 
-// Outcome is what has become of an attempt.
+// Outcome is the result of an attempt.
 type Outcome string
 
 // The outcomes.
 const (
-	Sent   Outcome = "sent"   // The target took it.
+	Sent   Outcome = "sent"   // The target has accepted it.
 	Failed Outcome = "failed" // It will be tried again.
-	Dead   Outcome = "dead"   // It was set aside.
+	Dead   Outcome = "dead"   // It became a dead letter.
 )
 
 // Settings configure Run.
 type Settings struct {
-	// Bus is where events are.
+	// Bus is the bus to read events from.
 	Bus *bus.Bus
-	// Targets are who is told.
+	// Targets are the receivers.
 	Targets []Target
 	// Agent is the name in the header User-Agent.
 	Agent string
-	// Transport replaces the connections behind the guard; nil for those.
+	// Transport replaces the guarded connections; nil uses them.
 	Transport http.RoundTripper
-	// Log gets what fails; Told hears of each attempt.
+	// Log gets failures; Told is called for each attempt.
 	Log  *slog.Logger
 	Told func(target string, o Outcome, err error)
 }
@@ -59,7 +59,7 @@ type sender struct {
 	posters map[string]*poster
 }
 
-// Run sends notices until ctx ends and the attempts that have begun are over. Errors: a target that is not valid.
+// Run sends notices until ctx ends and the running attempts are over. Errors: an invalid target.
 func Run(ctx context.Context, s Settings) error {
 	d := &sender{Settings: s, posters: map[string]*poster{}}
 	var readers sync.WaitGroup
@@ -80,7 +80,7 @@ func Run(ctx context.Context, s Settings) error {
 	return nil
 }
 
-// serve handles what a reader gets, a few at once, and opens the reader again when it ends.
+// serve handles the deliveries of a reader, a few at a time, and opens the reader again when it ends.
 func (d *sender) serve(ctx context.Context, name string, open func(context.Context) (*bus.Subscription, error), handle func(context.Context, *bus.Delivery)) {
 	for ctx.Err() == nil {
 		sub, err := open(ctx)
@@ -99,9 +99,9 @@ func (d *sender) serve(ctx context.Context, name string, open func(context.Conte
 	}
 }
 
-// consume hands on deliveries until the reader or ctx ends, and waits for what it has begun.
+// consume handles deliveries until the reader or ctx ends, and waits for the attempts that it has begun.
 func (d *sender) consume(ctx context.Context, sub *bus.Subscription, handle func(context.Context, *bus.Delivery)) error {
-	var work sync.WaitGroup // Each goroutine ends with its attempt, which has a limit of time.
+	var work sync.WaitGroup // Each goroutine ends with its attempt, whose time is limited.
 	defer work.Wait()
 	slots := make(chan struct{}, atOnce)
 	for {
@@ -121,7 +121,7 @@ func (d *sender) consume(ctx context.Context, sub *bus.Subscription, handle func
 	}
 }
 
-// event tells a target about an event of the log, if it wants to know.
+// event sends a target a notice about an event of the log, if it wants one.
 func (d *sender) event(ctx context.Context, p *poster, v *bus.Delivery) {
 	e, ok := v.Event()
 	if !ok || e.Fault != nil {
@@ -146,7 +146,7 @@ func (d *sender) event(ctx context.Context, p *poster, v *bus.Delivery) {
 	d.settle(v.Ack())
 }
 
-// again sends a notice that had been set aside. One for a target of another gateway goes back.
+// again sends a notice that was queued again. One for a target of another gateway goes back to the queue.
 func (d *sender) again(ctx context.Context, v *bus.Delivery) {
 	n, ok := d.Bus.Webhooks().Notice(v)
 	if !ok {
@@ -160,7 +160,7 @@ func (d *sender) again(ctx context.Context, v *bus.Delivery) {
 	d.settle(v.Nak(busPause))
 }
 
-// send makes an attempt and settles the delivery by its end.
+// send makes an attempt and settles the delivery according to the result.
 func (d *sender) send(ctx context.Context, p *poster, n bus.Notice, v *bus.Delivery) {
 	err := p.post(ctx, n)
 	if err == nil {
@@ -172,7 +172,7 @@ func (d *sender) send(ctx context.Context, p *poster, n bus.Notice, v *bus.Deliv
 	refused := errors.As(err, &r)
 	if tries := v.Delivered(); tries <= len(delays) && (!refused || !r.gone) {
 		wait := delays[max(tries, 1)-1]
-		wait += time.Duration(rand.Int64N(int64(wait / 10))) // Not all at once.
+		wait += time.Duration(rand.Int64N(int64(wait / 10))) // So that they are not all sent at once.
 		if refused {
 			wait = max(wait, r.after)
 		}
@@ -193,7 +193,7 @@ func (d *sender) send(ctx context.Context, p *poster, n bus.Notice, v *bus.Deliv
 	d.settle(v.Ack())
 }
 
-// settle reports a settlement that did not reach the bus: then the event comes again.
+// settle logs a settlement that did not reach the bus: then the event is delivered again.
 func (d *sender) settle(err error) {
 	if err != nil {
 		d.Log.Warn("cannot settle a webhook: it comes again", "error", err)

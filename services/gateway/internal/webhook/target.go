@@ -14,10 +14,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// Label is the label of a request that names the target which is to be told about its job.
+// Label is the label by which a request names the target for notices about its job.
 const Label = "webhook"
 
-// secretPrefix is how secrets of Standard Webhooks begin; base64 follows.
+// secretPrefix begins the secrets of Standard Webhooks; base64 follows.
 const secretPrefix = "whsec_"
 
 // File is the form of the file of targets.
@@ -26,19 +26,19 @@ type File struct {
 	Webhooks []Target `yaml:"webhooks"`
 }
 
-// Target is a server that is told about events.
+// Target is a server that receives notices about events.
 type Target struct {
 	// Name identifies it: its position and its dead letters have this name.
 	Name string `yaml:"name"`
-	// URL is where it is told. Without AllowAddresses it is https, and its address is public.
+	// URL is the address for notices. Unless AllowAddresses is set, it must use https, and its address must be public.
 	URL string `yaml:"url"`
-	// Secrets sign each notice, "whsec_" and base64; with two of them a receiver may change from one to the other.
+	// Secrets sign each notice: "whsec_" and base64. With two of them, a receiver can change from one to the other.
 	Secrets []host.Secret `yaml:"secrets"`
-	// Events are the kinds that it is told; all if empty.
+	// Events are the kinds to notify of; all if empty.
 	Events []string `yaml:"events"`
-	// OnRequest is true if it is told only about jobs whose label "webhook" names it.
+	// OnRequest restricts notices to jobs whose label "webhook" names the target.
 	OnRequest bool `yaml:"on_request"`
-	// AllowAddresses are addresses and ranges that are not public and may be reached.
+	// AllowAddresses are non-public addresses and ranges that may be reached.
 	AllowAddresses []string `yaml:"allow_addresses"`
 }
 
@@ -54,7 +54,7 @@ func Read(path string, env host.Env) ([]Target, error) {
 	return f.Webhooks, nil
 }
 
-// Check refuses the label of a request that names none of the targets, where there are some.
+// Check refuses a request whose label names none of the targets, if there are any.
 func Check(targets []Target, labels map[string]string) *events.Fault {
 	name := labels[Label]
 	if name == "" || len(targets) == 0 || slices.ContainsFunc(targets, func(t Target) bool { return t.Name == name }) {
@@ -94,7 +94,7 @@ func (f *File) Validate() error {
 	return faults.OrNil()
 }
 
-// wrongURL says what is wrong with the URL; "" if nothing is.
+// wrongURL returns what is wrong with the URL; "" if nothing is.
 func (t *Target) wrongURL() string {
 	u, err := url.Parse(t.URL)
 	switch {
@@ -108,7 +108,7 @@ func (t *Target) wrongURL() string {
 	return ""
 }
 
-// signers sign for each of the secrets.
+// signers returns a signer for each of the secrets.
 func (t *Target) signers() ([]*webhooks.Webhook, error) {
 	if len(t.Secrets) == 0 {
 		return nil, fmt.Errorf("there is no secret")
@@ -125,7 +125,7 @@ func (t *Target) signers() ([]*webhooks.Webhook, error) {
 	return list, nil
 }
 
-// wants reports whether the target is told about events of a kind.
+// wants reports whether the target gets notices of a kind.
 func (t *Target) wants(kind events.Kind) bool {
 	return len(t.Events) == 0 || slices.Contains(t.Events, string(kind))
 }

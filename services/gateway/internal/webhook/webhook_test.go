@@ -48,7 +48,7 @@ type got struct {
 	body   []byte
 }
 
-// site is what stands for the servers of the targets.
+// site plays the servers of the targets.
 type site struct {
 	*servicetest.Env
 	answer func(n int, g got) *http.Response // n counts the requests from 1.
@@ -97,7 +97,7 @@ func (s *site) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// fits judges a body by the schema that the description of the API has.
+// fits checks a body against the schema in the description of the API.
 func (s *site) fits(body []byte) error {
 	text, _ := verb.Schema("Notice")
 	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
@@ -119,7 +119,7 @@ func (s *site) fits(body []byte) error {
 	return compiled.Validate(value)
 }
 
-// run starts a gateway's sender and gives what ends it; it follows the log already.
+// run starts a gateway's sender, which follows the log when run returns; stop ends it.
 func (s *site) run(b *bus.Bus, targets ...webhook.Target) (stop func()) {
 	s.Helper()
 	ctx, cancel := context.WithCancel(s.Context())
@@ -150,7 +150,7 @@ func target(name string) webhook.Target {
 	return webhook.Target{Name: name, URL: "https://" + name + ".example.org/hook", Secrets: []host.Secret{secret}}
 }
 
-// asked and ended are facts of a job.
+// asked publishes a request with a question, ended the end of a job.
 func (s *site) asked(job string, r events.Request) {
 	s.Tell(events.Event{Kind: events.KindJobRequested, Job: job, Data: &events.JobRequested{Request: r, Rules: events.Rules{Version: events.RulesVersion}}})
 }
@@ -166,7 +166,7 @@ func virtual(t *testing.T, f func(s *site)) {
 
 func TestATargetIsToldOfEndsAndQuestionsWithASignature(t *testing.T) {
 	virtual(t, func(s *site) {
-		s.ended("old") // Before the target was there.
+		s.ended("old") // Before the target existed.
 		both := target("ops")
 		both.Secrets = append(both.Secrets, later)
 		s.run(s.Server.Bus("one"), both)
@@ -229,7 +229,7 @@ func TestATargetIsToldWhatItAskedFor(t *testing.T) {
 	})
 }
 
-// quiet fails the test if something more is sent within an hour.
+// quiet fails the test if anything more is sent within an hour.
 func (s *site) quiet() {
 	s.Helper()
 	select {
@@ -239,7 +239,7 @@ func (s *site) quiet() {
 	}
 }
 
-// What a target does not take is tried again ever later, then lies among the dead letters, from where it is sent again.
+// A notice that a target does not accept is tried again at growing intervals, then becomes a dead letter, which can be sent again.
 func TestANoticeThatIsNeverTakenIsSetAside(t *testing.T) {
 	virtual(t, func(s *site) {
 		s.answer = func(n int, _ got) *http.Response {
@@ -282,7 +282,7 @@ func TestANoticeThatIsNeverTakenIsSetAside(t *testing.T) {
 	})
 }
 
-// wait is Next for what comes much later.
+// wait is Next for values that take much longer.
 func wait[T any](s *site, from <-chan T, bound time.Duration) (v T) {
 	s.Helper()
 	select {
@@ -315,7 +315,7 @@ func TestATargetSaysWhenItWantsTheNextAttempt(t *testing.T) {
 	})
 }
 
-// Of two gateways one sends, and the other takes over what the first has not told for certain, under the same id.
+// Of two gateways one sends, and the other takes over what the first may not have sent, under the same id.
 func TestTwoGatewaysSendOnceAndTakeOverFromOneAnother(t *testing.T) {
 	virtual(t, func(s *site) {
 		first := s.Server.Connect("one")
@@ -345,7 +345,7 @@ func TestTwoGatewaysSendOnceAndTakeOverFromOneAnother(t *testing.T) {
 		}
 		s.ended("last")
 		one := servicetest.Next(s.Env, s.came)
-		first.Close() // As its process would end, perhaps in the middle of the attempt.
+		first.Close() // Like the end of its process, perhaps in the middle of the attempt.
 		if two := servicetest.Next(s.Env, s.came); two.ID != one.ID || string(two.body) != string(one.body) {
 			s.Errorf("%s after %s", two.ID, one.ID)
 		}
@@ -354,7 +354,7 @@ func TestTwoGatewaysSendOnceAndTakeOverFromOneAnother(t *testing.T) {
 	})
 }
 
-// A gateway that was away tells what has happened meanwhile.
+// A gateway that was away sends notices about what happened meanwhile.
 func TestTheEventsOfAnAbsenceAreTold(t *testing.T) {
 	virtual(t, func(s *site) {
 		stop := s.run(s.Server.Bus("one"), target("ops"))

@@ -67,8 +67,8 @@ const (
 	longestWait  = 10 * time.Minute
 )
 
-// watched forwards text and reasoning to watchers while they arrive: in pieces as the model writes them, and as items that
-// people can read. All parts of a call have the key of the call as their name. done says that the call has ended.
+// watched forwards text and reasoning to watchers while they arrive: in pieces as the model writes them, and as items that people
+// can read. All parts of a call have the key of the call as their name. done is true once the call has ended.
 func watched(q *loop.Question) (sink func(llm.Delta), done func()) {
 	if q.Live == nil {
 		return nil, func() {}

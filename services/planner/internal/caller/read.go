@@ -10,8 +10,8 @@ import (
 // decomposition is a tag that may surround a plan.
 const decomposition = "decomposition"
 
-// Read returns a planning.Reader. trusted is told of each careful reading: what it is for and how far it is trusted, "none"
-// if there is no JSON.
+// Read returns a planning.Reader. trusted is called for each reading with its purpose and its level of trust, "none" if there is no
+// JSON.
 func Read(trusted func(use, trust string)) planning.Reader {
 	return func(text string, want *planning.Wanted) (json.RawMessage, error) {
 		o := lenient.Options{Fits: want.Fits, Tags: []string{decomposition}}

@@ -8,26 +8,26 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm"
 )
 
-// The limits of what is kept of an answer, in bytes: a key, a title, and the text before the JSON of an answer that should
-// be JSON.
+// The limits of what is buffered of an answer, in bytes: a key, a title, and the text before the JSON of an answer that should be
+// JSON.
 const (
 	maxKey    = 64
 	maxLine   = 300
 	maxBefore = 200
 )
 
-// said are the keys whose text is for people, by the type of item.
+// said maps keys whose text is for people to the type of item.
 var said = map[string]item.Type{
 	"thought": item.Thinking, "thinking": item.Thinking, "reason": item.Thinking, "reasoning": item.Thinking, "rationale": item.Thinking,
 	"answer": item.Text, "question": item.Text, "guidance_message": item.Text, "guidance": item.Text, "message": item.Text,
 }
 
-// named are the keys that name a step, the best first.
+// named lists the keys that may name a step, the best first.
 var named = []string{"title", "name", "goal", "task", "query", "description"}
 
-// readable shows people what a planner's model writes, while it writes: thoughts and answers as text, a plan as the list of
-// its titles, and anything that is not JSON as it is. It reads each byte once, keeps a bounded amount, and decides nothing:
-// JSON that is broken is shown as far as it can be read.
+// readable shows people what a planner's model writes, while it writes: thoughts and answers as text, a plan as the list of its
+// titles, and anything that is not JSON unchanged. It reads each byte once, buffers a bounded amount, and decides nothing. Broken
+// JSON is shown as far as it can be read.
 type readable struct {
 	key  string
 	json bool // The answer should be JSON, though text may precede it.
@@ -35,7 +35,7 @@ type readable struct {
 
 	sent   map[string]int // The length of each item, by ID.
 	types  map[string]item.Type
-	order  []string // The IDs in the order of their first text.
+	order  []string // The IDs in the order of their first texts.
 	before []byte   // Text that may precede JSON.
 	plain  bool     // The answer is text.
 	scan   scanner
@@ -47,7 +47,7 @@ func newReadable(key string, json bool, show func(item.Item)) *readable {
 	return r
 }
 
-// restart forgets an answer that begins again.
+// restart forgets an answer that starts again.
 func (r *readable) restart() {
 	r.sent, r.before, r.plain = map[string]int{}, nil, false
 	r.scan = scanner{out: r}
@@ -91,7 +91,7 @@ func (r *readable) begin(text string) {
 	}
 }
 
-// unfenced returns a text without fences of code and tags around it.
+// unfenced returns a text without code fences and tags around it.
 func unfenced(text []byte) string {
 	s := strings.TrimSpace(string(text))
 	s = strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(s, "```json"), "```"))
@@ -101,7 +101,7 @@ func unfenced(text []byte) string {
 	return s
 }
 
-// done shows what is left, and that nothing more will come.
+// done shows the rest, and marks all items as done.
 func (r *readable) done() {
 	if text := unfenced(r.before); text != "" {
 		r.add("text", item.Text, text)
@@ -132,19 +132,19 @@ type scanner struct {
 
 	levels  []level
 	inText  bool
-	escape  []byte // An escape sequence that is not complete.
+	escape  []byte // An incomplete escape sequence.
 	text    []byte // The string so far: a key, or a title.
 	pending []byte // Text of a string to show, at the end of a piece.
 	high    rune   // The first half of a surrogate pair.
 }
 
-// level is an object or a list that is not closed.
+// level is an open object or list.
 type level struct {
 	list bool
-	key  string            // The key whose value comes.
-	kept map[string]string // The names of a step.
+	key  string            // The key of the value that is being read.
+	kept map[string]string // Texts that may name a step.
 	told bool              // Its title was shown.
-	word bool              // The key is read, and its value comes.
+	word bool              // The key was read, and its value follows.
 }
 
 func (s *scanner) read(text string) {
@@ -165,7 +165,7 @@ func (s *scanner) top() *level {
 	return &s.levels[len(s.levels)-1]
 }
 
-// maxDepth limits the nesting that is followed.
+// maxDepth limits the nesting depth that is followed.
 const maxDepth = 64
 
 func (s *scanner) outside(c byte) {
@@ -188,7 +188,7 @@ func (s *scanner) outside(c byte) {
 	}
 }
 
-// close shows a step without a title by what else names it.
+// close shows a step without a title by another key that names it.
 func (s *scanner) close(l *level) {
 	for _, name := range named {
 		if text := l.kept[name]; text != "" && !l.told && len(s.levels) > 1 {
@@ -198,7 +198,7 @@ func (s *scanner) close(l *level) {
 	}
 }
 
-// streams returns the type of the string that is read if it is shown while it arrives.
+// streams returns the type of the current string if it is shown while it arrives.
 func (s *scanner) streams() (t item.Type, ok bool) {
 	l := s.top()
 	if l.list || !l.word || len(s.levels) != 1 {
@@ -234,7 +234,7 @@ func (s *scanner) put(bytes ...byte) {
 
 var escapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': ' ', 'f': ' '}
 
-// unescape decodes an escape sequence when it is complete.
+// unescape decodes an escape sequence once it is complete.
 func (s *scanner) unescape() {
 	c := s.escape[1]
 	if c != 'u' {
@@ -274,7 +274,7 @@ func (s *scanner) flush() {
 	s.pending = s.pending[:0]
 }
 
-// ended uses a string that is complete: a key, the title of a plan or a step, or a step in one string.
+// ended handles a complete string: a key, the title of a plan or a step, or a step in one string.
 func (s *scanner) ended(text string) {
 	l := s.top()
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// readBy is what people see of an answer that comes in pieces of a size: each item with its type and text.
+// readBy returns what people see of an answer that arrives in pieces of a size: each item with its type and text.
 func readBy(t *testing.T, json bool, size int, text string) []string {
 	t.Helper()
 	var order []string

@@ -96,7 +96,7 @@ func TestWhatWasAnnouncedBeforeIsInFreshCards(t *testing.T) {
 				t.Fatalf("%s was announced, and is not among %d", id, len(cards))
 			}
 		}
-		<-time.After(time.Hour) // They have outlived their runner, whose deletion markers have expired too.
+		<-time.After(time.Hour) // They have outlived their runner, whose deletion markers have expired as well.
 		began := time.Now()
 		if cards := w.cards.Fresh(t.Context()); len(cards) != 1 || !time.Now().Equal(began) {
 			t.Errorf("%d cards after %s", len(cards), time.Since(began))

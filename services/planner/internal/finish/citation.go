@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// What happens to the sources of a written text that nothing of the job contains.
+// What happens to sources in a written text that nothing in the job contains.
 const (
 	Mark   = "mark"   // They are marked as not verified.
-	Remove = "remove" // They are taken out; the words of a link stay.
+	Remove = "remove" // They are removed; the words of a link stay.
 	Keep   = "keep"   // They stay as they are.
 )
 
-// Known is everything of a job in which a source may stand: results, inputs, the request, files that are text.
+// Known holds everything of a job that may contain a source: results, inputs, the request, text files.
 type Known struct{ texts []string }
 
 // Add adds texts, and the texts in JSON.
@@ -41,7 +41,7 @@ func decoded(text string) string {
 	return string(plain)
 }
 
-// AddJSON adds all keys and texts of a JSON value; what is no JSON is added as it is.
+// AddJSON adds all keys and texts of a JSON value; other text is added unchanged.
 func (k *Known) AddJSON(raw json.RawMessage) {
 	var value any
 	if json.Unmarshal(raw, &value) != nil {
@@ -67,8 +67,8 @@ func (k *Known) addValue(value any, deep int) {
 	}
 }
 
-// Has reports whether a source stands in one of the texts: the same page, whatever its scheme, "www." and anchor. The first
-// page of a site is known with any page of it.
+// Has reports whether one of the texts contains a source: the same page, whatever its scheme, "www." and anchor. The home page of a
+// site is known if any of its pages is.
 func (k *Known) Has(at string) bool {
 	page := strings.ToLower(bare(at))
 	for _, front := range []string{"https://", "http://", "www."} {
@@ -92,8 +92,7 @@ func (k *Known) Has(at string) bool {
 // cites matches a source in a text: a link or image of Markdown, an address between angle brackets, a bare address.
 var cites = regexp.MustCompile(`!?` + link.String() + `|<https?://[^\s<>]+>|` + address.String())
 
-// Verify returns a text without the sources that are not known, or with marks behind them, and lists them, each once. Code
-// stays as it is.
+// Verify returns a text in which unknown sources are removed or marked, and lists them, each once. Code stays unchanged.
 func Verify(text string, known *Known, how, mark string) (verified string, unknown []string) {
 	if how == Keep {
 		return text, nil
@@ -116,7 +115,7 @@ func Verify(text string, known *Known, how, mark string) (verified string, unkno
 			}
 		})
 		if how == Remove && changed != line && len(unknown) >= before && listed(line) && len(link.FindAllString(line, 2)) < 2 {
-			continue // An entry of a list of sources goes with its source.
+			continue // An entry in a list of sources is removed with its source.
 		}
 		b.WriteString(changed)
 	}
@@ -160,11 +159,11 @@ func verifyLine(line string, known *Known, how, mark string, found func(at strin
 	return b.String() + line[last:]
 }
 
-// inCode reports whether a place of a line is inside of a code span.
+// inCode reports whether a position of a line is inside a code span.
 func inCode(line string, at int) bool { return strings.Count(line[:at], "`")%2 == 1 }
 
 // Addresses lists the addresses in a text or JSON value, in the order of their occurrence.
 func Addresses(raw []byte) []string { return address.FindAllString(unescaped.Replace(string(raw)), -1) }
 
-// unescaped turns the escapes of JSON that occur in addresses into what they stand for.
+// unescaped replaces the JSON escapes that occur in addresses.
 var unescaped = strings.NewReplacer(`\/`, "/", `\u0026`, "&", `\n`, "\n", `\t`, "\t")

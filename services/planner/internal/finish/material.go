@@ -17,8 +17,7 @@ const (
 type Material struct {
 	// Form is Summary or Report.
 	Form string `json:"form"`
-	// Written is true when the stand-in expert has finished, so that no model is asked again. Text is what it wrote; it may
-	// be empty.
+	// Written is true if the stand-in expert has finished, so that no model is asked again. Text is what it wrote; it may be empty.
 	Written bool   `json:"written,omitempty"`
 	Text    string `json:"text,omitempty"`
 	// StandIn is the id of the expert that writes instead of the model, empty if there is none.
@@ -58,7 +57,7 @@ func (s Step) Name() string {
 	return s.ID
 }
 
-// Compute gives Name to prompts. It serves as template.Computed.
+// Compute returns Name to prompts. It serves as template.Computed.
 func (s Step) Compute(name string) (any, bool) { return s.Name(), name == "Name" }
 
 // New collects the steps of a plan that have a result, in the plan's order.

@@ -129,7 +129,7 @@ func (s *story) step(step *events.SubJob, answer string) string {
 	return text
 }
 
-// plain returns the value of a JSON string, or any other JSON as it is.
+// plain returns the value of a JSON string, or any other JSON unchanged.
 func plain(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// brief reads what the planning run knows about its job. A blob that is gone or damaged leaves the brief as short as it is. An
-// error means: try again.
+// brief reads what the planning run knows about its job. If its blob is gone or damaged, the brief stays short. After an error the
+// caller should try again.
 func (t *planningRun) brief() error {
 	var rest []byte
 	if ref := t.w.BriefRef; ref != nil {

@@ -92,8 +92,8 @@ const (
 	mostGiven      = 64 << 10
 )
 
-// given lists the sources in the job's inputs and in those of its files that are text: they may be cited, too. unsearched
-// is true if there may be more.
+// given lists the sources in the job's inputs and in its text files: these may be cited as well. unsearched is true if there may be
+// more.
 func (t *planningRun) given(files map[string][]events.Ref) (sources []string, unsearched bool, err error) {
 	var list []string
 	for _, input := range t.w.Inputs { // any order: sorted below.

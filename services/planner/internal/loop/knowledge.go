@@ -19,10 +19,10 @@ type Knowledge interface {
 }
 
 const (
-	// maxListed is how many documents a prompt names, maxPassages how many passages it has.
+	// maxListed limits the documents that a prompt names, maxPassages its passages.
 	maxListed   = 50
 	maxPassages = 4
-	// leastFindings is how many bytes of a prompt findings may take at least, in a profile that has no room for any.
+	// leastFindings is the least number of bytes for findings in a prompt, if the profile has no room for any.
 	leastFindings = 8 << 10
 	// knowledgeSource is the source of such findings.
 	knowledgeSource = "knowledge"

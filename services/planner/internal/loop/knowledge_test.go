@@ -52,7 +52,7 @@ func TestPlanningIsToldWhatTheNamedBasesSayAndAResumedOneSeesTheSame(t *testing.
 			t.Fatal(err)
 		}
 		w.hook = nil
-		<-time.After(time.Minute) // In virtual time: the lease of the dead one passes.
+		<-time.After(time.Minute) // In virtual time: the lease of the dead planner passes.
 		if err := w.run(t, nil, w.delivery(t, informed())); err != nil {
 			t.Fatal(err)
 		}

@@ -16,8 +16,8 @@ func (t *planningRun) show(i item.Item) {
 	}
 }
 
-// seam marks where the run goes on: after the run that it resumes, after another process that had begun the same run, or
-// after one that it replaces.
+// seam marks where the run continues: after the run that it resumes, after another process that had begun the same run, or after
+// one that it replaces.
 func (t *planningRun) seam(begun bool) {
 	resumes := t.w.ResumeOf
 	if resumes == 0 && !begun && t.w.Run <= 1 {

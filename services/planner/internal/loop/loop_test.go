@@ -45,8 +45,8 @@ type ports struct {
 	looks           planning.InvestigateRules
 	trace           func(parent, name string, attributes ...string) (string, func(string, ...string))
 	items           Items
-	hears           func(Outcome) // Receives what is counted; may be nil.
-	loop            *Loop         // The one of the last run.
+	hears           func(Outcome) // Receives the outcomes; may be nil.
+	loop            *Loop         // The loop of the last run.
 }
 
 func newPorts(ids ...string) *ports {

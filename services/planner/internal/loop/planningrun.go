@@ -61,7 +61,7 @@ func (l *Loop) converse(work, intake context.Context, d *queue.Delivery, w *even
 	remove := l.runs.add(w, t.lose)
 	if remove == nil {
 		t.lose(nil)
-		return v, &busyError{wait: defaultLease} // The broker was not told in time that this process is working on it.
+		return v, &busyError{wait: defaultLease} // The broker was not informed in time that this process is working on it.
 	}
 	defer remove()
 	defer t.beats.Wait()
@@ -112,8 +112,7 @@ func (l *Loop) converse(work, intake context.Context, d *queue.Delivery, w *even
 	return v, err
 }
 
-// instead is the verdict of a cancelled run: a late report that says that no planner works on it any more and what it has
-// cost.
+// instead is the verdict of a cancelled run: a late report that says that no planner works on it any more and what it has cost.
 func instead(v *verdict, err error) (verdict, error) {
 	var stop *cancelled
 	if !errors.As(err, &stop) {

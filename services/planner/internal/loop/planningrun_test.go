@@ -37,7 +37,7 @@ func (w *ports) free(t *testing.T) error {
 	return errors.Join(err, refused(a))
 }
 
-// tongue is a model that always says the same. It counts its calls, and may take time or ask for a later call.
+// tongue is a model that always gives the same answer. It counts its calls, and may take time or ask for a later call.
 type tongue struct {
 	says  string
 	calls int

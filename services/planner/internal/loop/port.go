@@ -40,7 +40,7 @@ type Question struct {
 	Show func(i item.Item)
 }
 
-// Items takes the live items of one run without waiting, as live.Run does. Seam says that the run goes on where a run broke
+// Items takes the live items of one run without waiting, as live.Run does. Seam says that the run continues where another run broke
 // off. End ends the run; with done its items are complete.
 type Items interface {
 	Show(i item.Item)
@@ -48,9 +48,8 @@ type Items interface {
 	End(done bool)
 }
 
-// Model answers calls. Name returns the model's name for a request, empty if there is none. Ask returns the outcome of a
-// call, also a failure, as a fact without key and run. An error means that there is no outcome yet: the context's error, or
-// a *Later.
+// Model answers calls. Name returns the model's name for a request, empty if there is none. Ask returns the outcome of a call, even
+// a failure, as a fact without key and run. An error means that there is no outcome yet: the context's error, or a *Later.
 type Model interface {
 	Name(r *events.Request) string
 	Ask(ctx context.Context, q *Question) (planning.Fact, error)
@@ -121,7 +120,7 @@ type Outcome struct {
 	EnoughContext *bool
 	// Faults are those of a rejection.
 	Faults events.Faults
-	// Took is the time from taking the work to stating the fact.
+	// Took is the time from taking the work to publishing the fact.
 	Took time.Duration
 	// Repeated is true if the fact existed already.
 	Repeated bool

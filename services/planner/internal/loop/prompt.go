@@ -9,10 +9,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// mostPrompt is how much of the text of one call is kept, in bytes.
+// mostPrompt is how much of the text of one call is recorded, in bytes.
 const mostPrompt = 256 << 10
 
-// prompted returns what a call asks a model, at most so many bytes of text; nil for a command that asks none.
+// prompted returns what a call asks a model, with at most this many bytes of text; nil for a command that asks no model.
 func prompted(c *planning.Command, most int) *events.Prompt {
 	if c.Call == nil {
 		return nil
@@ -29,7 +29,7 @@ func prompted(c *planning.Command, most int) *events.Prompt {
 	return p
 }
 
-// prompt returns what is recorded of a call before it is made: nothing, unless the request has Debug.
+// prompt returns what is recorded about a call before it is made: nothing, unless the request has Debug.
 func (r *record) prompt(c *planning.Command) []byte {
 	if r.w.Request == nil || !r.w.Request.Debug {
 		return nil
@@ -40,22 +40,22 @@ func (r *record) prompt(c *planning.Command) []byte {
 	}
 	text, err := json.Marshal(p)
 	if err != nil {
-		return nil // Texts always are JSON.
+		return nil // Texts can always be encoded.
 	}
 	return text
 }
 
-// mostShown is how much of the text of one call is a live item, in bytes: a quarter of what waits for a slow bus.
+// mostShown is how much of the text of one call becomes a live item, in bytes: a quarter of what may wait for a slow bus.
 const mostShown = 16 << 10
 
-// showPrompt shows what is asked, if the request has Debug.
+// showPrompt shows the prompt if the request has Debug.
 func (t *planningRun) showPrompt(c *planning.Command) {
 	if p := prompted(c, mostShown); p != nil && t.start.Request.Debug {
 		t.show(item.Item{Type: item.Prompt, ID: "prompt/" + c.Key, Text: p.String(), Done: true})
 	}
 }
 
-// showRaw shows what was answered, as it was, if the request has Debug.
+// showRaw shows the unchanged answer if the request has Debug.
 func (t *planningRun) showRaw(c *planning.Command, f *planning.Fact) {
 	if c.Call == nil || !t.start.Request.Debug {
 		return

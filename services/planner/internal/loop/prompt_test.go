@@ -12,14 +12,14 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// shown are the live items of a run.
+// shown collects the live items of a run.
 type shown struct{ items []item.Item }
 
 func (s *shown) Show(i item.Item) { s.items = append(s.items, i) }
 func (s *shown) Seam(int, bool)   {}
 func (s *shown) End(bool)         {}
 
-// of are the texts of a type.
+// of returns the texts of a type.
 func (s *shown) of(kind item.Type) []string {
 	var list []string
 	for i := range s.items {

@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
 )
 
-// span is the trace span of a delivery, from its receipt until it is settled here or another planner has it.
+// span is the trace span of a delivery, from its receipt until it is settled here or another planner takes over.
 type span struct {
 	// close ends the span; nil without a collector.
 	close func(failure string, attributes ...string)

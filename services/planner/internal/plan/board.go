@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Mark is the status of a step in a plan document, in the words of OpenManus (ancestors O1).
+// Mark is the status of a step in a plan document, in the words of OpenManus.
 type Mark string
 
 // The marks.
@@ -73,7 +73,7 @@ type Board struct {
 	Lines []Line `json:"lines"`
 	// Plan is the graph that the steps came from, in any dialect; nil for a list of texts.
 	Plan json.RawMessage `json:"plan,omitempty"`
-	// Used is when a plan that is kept was last used, Goes when it is removed unless it is used again; zero for never.
+	// Used is when a stored plan was last used, Goes when it is removed unless it is used again; zero for never.
 	Used time.Time `json:"used_at,omitzero"`
 	Goes time.Time `json:"goes_at,omitzero"`
 }

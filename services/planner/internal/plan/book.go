@@ -28,7 +28,7 @@ const (
 	OpSetActive = "set_active"
 	OpMarkStep  = "mark_step"
 	OpDelete    = "delete"
-	// OpFinish is of graphs of jobs alone: what has not begun is left out, since the goal is reached.
+	// OpFinish applies only to graphs of jobs: steps that have not begun are left out, since the goal is reached.
 	OpFinish = "finish"
 )
 
@@ -40,8 +40,8 @@ func Operations() []string {
 // JobPrefix before a plan id selects the graph of the job with that id, even if a plan document has the same id.
 const JobPrefix = "job:"
 
-// Target tells what an operation is about. It returns the job id if the plan id has JobPrefix. With maybe, it is about that
-// job's graph if the job exists, else about the book. An empty job means the book.
+// Target says what an operation concerns. It returns the job id if the plan id has JobPrefix. With maybe, it concerns that job's
+// graph if the job exists, else the book. An empty job means the book.
 func (b *Book) Target(op Operation) (job string, maybe bool) {
 	id := op.PlanID
 	if id == "" && (op.Command == OpGet || op.Command == OpMarkStep || op.executor != nil) {
@@ -82,7 +82,7 @@ type Operation struct {
 	hasSteps bool
 	// within, if set, is the only job whose graph may be used; "" allows no job.
 	within *string
-	// executor is the run of that job which asks, whose plan is the default; nil for others.
+	// executor is the run of that job that sends the operation, and whose plan is the default; nil for others.
 	executor *Executor
 }
 

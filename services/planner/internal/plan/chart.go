@@ -36,8 +36,8 @@ type note struct {
 	byHand bool
 }
 
-// Step folds the next event of the log; a plan in it must be resolved. The effect says what the event changed. An error
-// means that the log cannot be folded.
+// Step folds the next event of the log; a plan in it must be resolved. The effect says what the event changed. An error means that
+// the log cannot be folded.
 func (c *Chart) Step(e events.Event) (graph.Effect, error) {
 	job, effect, err := joblog.Step(c.Job, &e)
 	if c.Job = job; err == nil && effect.Verdict == graph.Applied {
@@ -155,7 +155,7 @@ func lineOf(s events.SubJob) Line {
 	return Line{Text: text, Mark: NotStarted}
 }
 
-// notes says why a step is blocked or was skipped, or what it was given as its result; otherwise it returns the last note.
+// notes says why a step is blocked or was skipped, or returns the result that a person gave it; otherwise it returns the last note.
 func (c *Chart) notes(n *graph.SubJobState) string {
 	noted, ok := c.noted[n.ID]
 	var given string
@@ -189,7 +189,7 @@ func (c *Chart) Plan() *events.Plan {
 		}
 		s.ID, s.Dependencies = n.ID, nil
 		if !n.Given {
-			s.ExecutionRes, s.ExecutionRef, s.Artifacts = nil, nil, nil // The step has to run, or ran after it had come with that result.
+			s.ExecutionRes, s.ExecutionRef, s.Artifacts = nil, nil, nil // The step has to run, or ran although it had come with that result.
 		}
 		for _, at := range n.Deps {
 			if d := state.SubJobs[at]; joblog.InGraph(d) {
@@ -201,8 +201,8 @@ func (c *Chart) Plan() *events.Plan {
 	return p
 }
 
-// absolute rewrites a step's condition for a plan of the whole job: a step from a split has to name its siblings by their
-// full ids. A condition that needs no change is returned as it is.
+// absolute rewrites a step's condition for a plan of the whole job: a step from a split has to name its siblings by their full ids.
+// A condition that needs no change is returned unchanged.
 func absolute(n *graph.SubJobState, when string) string {
 	scope := strings.TrimSuffix(n.ID, n.Spec.ID)
 	return graph.RenameOperands(when, func(name, _ string) string { return scope + name })

@@ -284,7 +284,7 @@ func TestAnUpdateOfAJobKeepsWhatStays(t *testing.T) {
 	if s := p.SubJobs[2]; s.Expert != "swe" || s.ID != "step_1" || strings.Join(p.SubJobs[3].Dependencies, " ") != "pack go step_1" || p.Title != "Long trip" {
 		t.Errorf("%+v", p)
 	}
-	r.done("go", 1) // The running run continued: nothing about it was changed.
+	r.done("go", 1) // The running run continued, since nothing about it was changed.
 
 	if said := update(Operation{Plan: json.RawMessage(`{"title":"Home","subjobs":[{"id":"fly","goal":"Fly","expert":"E","dependencies":["go"]}]}`)}); said != "" {
 		t.Fatal(said)
@@ -349,7 +349,7 @@ func TestAnUpdateKeepsConditionsThatReadWhatWasSplit(t *testing.T) {
 	for name, test := range map[string]struct {
 		op     Operation
 		before func(r *tape)
-		left   []string // What is still to be done.
+		left   []string // The steps that are still to be done.
 	}{
 		"nothing was done":      {renamed, func(*tape) {}, []string{"x~2~p", "x~2~q", "x~2~r", "c", "d"}},
 		"in the middle":         {renamed, func(r *tape) { finish(r, "x~2~p", "x~2~q") }, []string{"x~2~r", "c", "d"}},

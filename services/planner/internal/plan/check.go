@@ -30,22 +30,22 @@ type Options struct {
 	// Informed gives each step of a list-like dialect the results of all steps before it; false gives only the last one's,
 	// as old records need it to fold the same way.
 	Informed bool
-	// Version is the version of the rules by which plans are read: Version for new ones, an older one where records must
-	// fold as they did.
+	// Version is the version of the rules by which plans are read: Version for new ones, an older one for records that must fold as
+	// before.
 	Version int
 	// Locale is the language of steps that name none, for the choice of experts who know it; empty skips that.
 	Locale string
 	// Timezone is the time zone of schedules that name none, an IANA name; empty leaves them in UTC.
 	Timezone string
-	// Discreet keeps the names of hidden and disabled experts out of faults; unset for records that were made without it.
+	// Discreet keeps the names of hidden and disabled experts out of faults; unset for records made by planners without it.
 	Discreet bool
 	// Draft holds the rules for a plan from a model; nil for a plan that a caller sent.
 	Draft *DraftRules
 }
 
-// Version is the newest version of the rules by which plans are read. Since 1, steps of every dialect may name their
-// dependencies, a model's plan with too many steps is made shorter instead of refused, languages of experts count, and the sources of a
-// written result are verified.
+// Version is the newest version of the rules by which plans are read. Since 1, steps of every dialect may name their dependencies,
+// a model's plan with too many steps is shortened instead of refused, languages of experts count, and the sources of a written
+// result are verified.
 const Version = 1
 
 // Result is the outcome of decoding and checking a plan.
@@ -59,7 +59,7 @@ type Result struct {
 	Plan *events.Plan
 	// Answer is the plan's answer to the person, if it has no tasks.
 	Answer string
-	// Questions are what the person has to say before anything can be planned.
+	// Questions ask the person for what is needed before anything can be planned.
 	Questions []Question
 	// Faults lists everything that is wrong, Warnings what was repaired.
 	Faults, Warnings events.Faults

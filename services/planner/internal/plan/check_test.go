@@ -201,7 +201,7 @@ func TestNoCardAndNoStepGoesBeyondTheRetriesOfTheRequest(t *testing.T) {
 		var retries []any
 		for _, s := range got.Plan.SubJobs {
 			if s.Retries == nil {
-				retries = append(retries, nil) // That of the job, from the request.
+				retries = append(retries, nil) // The limit of the job, from the request.
 				continue
 			}
 			retries = append(retries, *s.Retries)

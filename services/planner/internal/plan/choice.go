@@ -111,7 +111,7 @@ func termsOf(text string) []string {
 	return terms
 }
 
-// maxHeading is how much of the request goes into the title of its default plan, in characters (ancestors O5).
+// maxHeading is how much of the request goes into the title of its default plan, in characters.
 const maxHeading = 50
 
 // ThreeSteps returns a plan that fits any request: analyse, execute, verify. It is in the form of OpenManus, so that any

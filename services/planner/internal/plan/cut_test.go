@@ -46,7 +46,7 @@ func FuzzAnObjectIsCutAsEncodingJSONReadsIt(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		o, err := readObject(text)
 		if !json.Valid(text) {
-			return // It only must not panic.
+			return // The only requirement is that it does not panic.
 		}
 		if kindOf(text) != '{' {
 			if err == nil {

@@ -31,7 +31,7 @@ type draft struct {
 	steps    []step
 	faults   notes
 	warnings notes
-	// questions are what has to be known first.
+	// questions ask for what has to be known first.
 	questions []Question
 	// rules are the rules for drafts of models; nil for other plans.
 	rules *DraftRules
@@ -51,7 +51,7 @@ type step struct {
 	expertField, goalField string
 	// wish is true if the dialect guessed Needs: then they rank experts but exclude none.
 	wish bool
-	// timeout and retries are the step's own, before those of its expert's card.
+	// timeout and retries are the step's own, which precede those of its expert's card.
 	timeout *events.Duration
 	retries *int
 }
@@ -164,7 +164,7 @@ func looksDecomposed(o object) bool {
 	return false
 }
 
-// tell warns of fields that belong to the dialect but have no meaning here.
+// tell warns about fields that belong to the dialect but have no meaning here.
 func (r *reader) tell() {
 	for _, name := range r.unread() {
 		r.draft.warnings.add(events.CodeUnknownField, join(r.path, name), "is not known and left out", "")

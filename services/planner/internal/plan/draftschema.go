@@ -116,13 +116,14 @@ func oneOf(words []string) node {
 	return node{"type": "string", "enum": words}
 }
 
-// numbers are the steps that a step needs, by their place in the plan, counted from 1; null leaves the order to the dialect.
+// numbers are the steps that a step depends on, by their position in the plan, counted from 1; null leaves the order to the
+// dialect.
 func numbers() node { return maybe(list(node{"type": "integer"})) }
 
 // list is an array of items.
 func list(item node) node { return node{"type": "array", "items": item} }
 
-// upTo is a list of steps. Its limit is told as advice: a provider that enforces maxItems would cut plans short.
+// upTo is a list of steps. Its limit is stated as advice: a provider that enforces maxItems would cut plans short.
 func upTo(item node, most int) node {
 	n := list(item)
 	if most > 0 {

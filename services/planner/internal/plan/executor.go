@@ -12,18 +12,18 @@ import (
 
 // Executor is the run of a step whose worker changes the plan that it works by.
 type Executor struct {
-	// SubJob is the step, Run the run of it.
+	// SubJob is the step, Run its run.
 	SubJob string
 	Run    int
-	// Key is the same each time that a call is repeated, and different for each call.
+	// Key identifies a call: it is the same each time that the call is repeated.
 	Key string
 }
 
-// Executor returns the run from which the operation comes; nil if it comes from outside of the job.
+// Executor returns the run that the operation comes from; nil if it comes from outside the job.
 func (op *Operation) Executor() *Executor { return op.executor }
 
-// Entitled returns why the executor of an operation may not use the plan: its run is over, and another one may be at work.
-// It is nil for an operation from outside of the job.
+// Entitled returns why the executor of an operation may not use the plan: its run is over, and another one may be at work. It is
+// nil for an operation from outside the job.
 func (c *Chart) Entitled(op Operation) error {
 	x := op.executor
 	if x == nil {
@@ -49,8 +49,8 @@ func (c *Chart) at(x *Executor) *graph.SubJobState {
 	return list[i]
 }
 
-// BoardFor returns the graph as the sender of an operation reads it, and a line for an executor that says which step is its
-// own: it is in progress, whether the log says so yet or not.
+// BoardFor returns the graph in the view of an operation's sender. For an executor it adds a line that says which step is its own:
+// that step is in progress, even if the log does not say so yet.
 func (c *Chart) BoardFor(op Operation) (b Board, place string) {
 	b = c.Board()
 	for i := range b.Lines {
@@ -64,14 +64,14 @@ func (c *Chart) BoardFor(op Operation) (b Board, place string) {
 	return b, place
 }
 
-// begun reports whether a step was handed out, or is over: a worker may be at work before the log says so. What has not
-// begun may be changed by an executor.
+// begun reports whether a step was handed out, or is over: a worker may be at work before the log says so. Executors may change
+// only steps that have not begun.
 func begun(n *graph.SubJobState) bool {
 	return n.Status != events.Created && (n.Status != events.Ready || n.Open)
 }
 
-// MarkFrom is Mark for an executor. It notes what it has to say about its own step, whose mark its end alone changes, and
-// marks steps that have not begun; the steps of others are theirs.
+// MarkFrom is Mark for an executor. It records notes about the executor's own step, whose status only its end changes, and marks
+// steps that have not begun; steps at work belong to their own executors.
 func (c *Chart) MarkFrom(op Operation) ([]Control, error) {
 	n, err := c.step(op)
 	if err != nil {
@@ -93,8 +93,8 @@ func (c *Chart) MarkFrom(op Operation) ([]Control, error) {
 	return c.Mark(op)
 }
 
-// Refine returns the fact with which an executor changes what has not begun. The steps of the operation are the rest of the
-// plan: begun steps stay, listed or not, and a listed text that exists keeps its step. A new step comes between those before and behind it.
+// Refine returns the fact by which an executor changes what has not begun. The steps of the operation are the rest of the plan:
+// begun steps stay, listed or not, and a listed text that exists keeps its step. A new step goes between those before and after it.
 func (c *Chart) Refine(op Operation, cards []events.Card, o Options) ([]Control, error) {
 	if len(op.Plan) > 0 {
 		return nil, &events.Fault{Code: events.CodeInvalid, Field: "plan", Message: "an executor gives steps", Hint: "list the steps that are left, a sentence each"}
@@ -119,7 +119,7 @@ func (c *Chart) Refine(op Operation, cards []events.Card, o Options) ([]Control,
 	return c.unlessSame(p)
 }
 
-// open returns why no executor may change the graph now.
+// open returns why no executor may change the graph now; nil if one may.
 func (c *Chart) open() error {
 	for _, n := range c.steps() {
 		if MarkOf(n.Status) == Blocked {
@@ -129,7 +129,7 @@ func (c *Chart) open() error {
 	return nil
 }
 
-// unlessSame returns the edit to a graph; none if it is the present one.
+// unlessSame returns the edit of a graph; none if nothing would change.
 func (c *Chart) unlessSame(p *events.Plan) ([]Control, error) {
 	before, errBefore := json.Marshal(c.Plan())
 	after, err := json.Marshal(p)
@@ -171,7 +171,7 @@ func (c *Chart) remaining(texts []string, cards []events.Card, o Options) (*even
 				return nil, faults
 			}
 		}
-		before := added // What is new comes before what is listed behind it.
+		before := added // New steps come before the next listed one.
 		if gone := func(id string) bool { return !in[id] }; !kept || slices.ContainsFunc(s.Dependencies, gone) {
 			s.Dependencies, before = slices.DeleteFunc(slices.Clone(s.Dependencies), gone), earlier(p.SubJobs)
 		}
@@ -184,11 +184,11 @@ func (c *Chart) remaining(texts []string, cards []events.Card, o Options) (*even
 	return p, nil
 }
 
-// endedEarly is the value that a step reads which is skipped because the goal was reached before; no result has it.
+// endedEarly is a value that no result has. A condition that reads it skips a step because the goal was reached earlier.
 const endedEarly = "ended_early"
 
-// EndEarly returns the fact after which nothing begins any more: the steps that have not begun are skipped, with the reason,
-// once the step of the executor is done; without an executor, once the steps at work are.
+// EndEarly returns the fact after which nothing begins any more: the steps that have not begun are skipped, with the reason, once
+// the step of the executor is done, or without an executor, once the steps at work are done.
 func (c *Chart) EndEarly(op Operation) ([]Control, error) {
 	var reason string
 	if op.StepNotes != nil {
@@ -222,7 +222,7 @@ func (c *Chart) EndEarly(op Operation) ([]Control, error) {
 // maxReason keeps a condition with a reason within its limit, in bytes.
 const maxReason = 500
 
-// quotable makes a text fit between the quotes of a condition, which knows no escapes.
+// quotable replaces the characters that a condition, which knows no escapes, cannot have between quotes.
 var quotable = strings.NewReplacer(`"`, "'", `\`, "/")
 
 // last returns the step after which nothing begins any more: the executor's, else one at work; "" if there is none.

@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// works lets a step of the tape start, and returns the operation of its executor.
+// works starts a step of the tape and returns an operation of its executor.
 func (r *tape) works(id string, run int, op Operation) Operation {
 	r.t.Helper()
 	if n := r.chart.at(&Executor{SubJob: id}); n != nil && n.Status == events.Ready {
@@ -30,9 +30,8 @@ func (r *tape) ends(op Operation) string {
 	return r.tell(facts, err)
 }
 
-// An executor changes the rest of the plan. What is done and what is at work stays, listed or not; a step whose text stays
-// keeps its place in the graph, a new one follows all before it.
-//
+// An executor changes the rest of the plan. Steps that are done or at work stay, listed or not; a step whose text stays keeps its
+// place in the graph, and a new one follows all before it.
 // proves O-weakness-issue-1271
 // proves O-weakness-issue-986
 // proves O19
@@ -89,9 +88,8 @@ func inputs(p *events.Plan) string {
 	return strings.Join(list, " ")
 }
 
-// When the goal is reached, the job ends with the step of the executor: what has not begun is skipped, with the reason, and
-// the result is the executor's.
-//
+// When the goal is reached, the job ends with the executor's step: steps that have not begun are skipped, with the reason, and the
+// result is the executor's.
 // proves O-weakness-issue-963
 // proves O-weakness-issue-458
 // proves O19
@@ -121,7 +119,7 @@ func TestAnExecutorEndsTheJobWhenItsGoalIsReached(t *testing.T) {
 	if said := fresh.ends(fresh.works("pack", 1, Operation{Command: OpFinish})); !strings.Contains(said, "is needed") {
 		t.Error(said)
 	}
-	if said := fresh.ends(Operation{Command: OpFinish, StepNotes: &reason}); said != "" { // A person, while a step is at work.
+	if said := fresh.ends(Operation{Command: OpFinish, StepNotes: &reason}); said != "" { // A person ends the plan while a step is at work.
 		t.Error(said)
 	}
 	if fresh.done("pack", 1); fresh.chart.Job.Status != events.Finished {
@@ -134,8 +132,7 @@ func TestAnExecutorEndsTheJobWhenItsGoalIsReached(t *testing.T) {
 	}
 }
 
-// An executor notes what it has to say about its own step, and marks only steps that have not begun.
-//
+// An executor adds notes to its own step, and marks only steps that have not begun.
 // proves O2
 func TestAnExecutorMarksOnlyWhatHasNotBegun(t *testing.T) {
 	r := record(t, trip())
@@ -185,7 +182,7 @@ func TestARunThatIsOverChangesThePlanNoMore(t *testing.T) {
 	}
 }
 
-// A step that is added to a running job keeps the request's own limit of retries, whatever the card of its expert allows.
+// A step added to a running job has the retry limit of the request, whatever the card of its expert allows.
 func TestAnAddedStepKeepsTheRetriesOfTheRequest(t *testing.T) {
 	none, three := 0, 3
 	r := &tape{t: t, chart: &Chart{}}

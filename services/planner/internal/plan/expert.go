@@ -165,7 +165,8 @@ func (d *draft) assign(s *step, c *catalog, byDefault string) {
 	d.employ(s, card)
 }
 
-// reserved returns the fault of an expert that plans may not use, without its name: that it exists is not theirs to tell.
+// reserved returns the fault for an expert that plans may not use, without its name, since a plan's author need not know that it
+// exists.
 func (d *draft) reserved(name string, c *catalog, fault *events.Fault) *events.Fault {
 	if !d.discreet || fault.Code == events.CodeConflict || len(c.find(name)) == 0 {
 		return fault

@@ -9,7 +9,7 @@ import (
 // MaxFaults limits the faults and the warnings of one plan; further ones are only counted.
 const MaxFaults = 100
 
-// notes collects faults or warnings up to MaxFaults, since a sender can cause as many as they send bytes.
+// notes collects faults or warnings up to MaxFaults, since the number of faults grows with the input.
 type notes struct {
 	list events.Faults
 	more int

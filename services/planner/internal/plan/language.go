@@ -19,8 +19,8 @@ var tongues = map[string]string{
 	"espanol": "es", "西班牙语": "es", "swedish": "sv", "thai": "th", "turkish": "tr", "ukrainian": "uk", "vietnamese": "vi",
 }
 
-// tongue returns the code of a language that is given as a name or a BCP 47 tag, without its region: "zh" for "zh-CN" and
-// for "Chinese". A text that is neither stays as it is, in lower case.
+// tongue returns the language code for a name or a BCP 47 tag, without a region: "zh" for "zh-CN" and for "Chinese". Any other text
+// is returned in lower case.
 func tongue(text string) string {
 	text = fold(text)
 	if code, ok := tongues[text]; ok {
@@ -33,14 +33,14 @@ func tongue(text string) string {
 	return first
 }
 
-// speaks reports whether an expert knows a language; one whose card names no languages knows all.
+// speaks reports whether an expert knows a language; an expert whose card names no languages knows all.
 func speaks(card *events.Card, language string) bool {
 	code := tongue(language)
 	return code == "" || len(card.Languages) == 0 || slices.ContainsFunc(card.Languages, func(l string) bool { return tongue(l) == code })
 }
 
-// translate gives a step to an expert that knows its language, if the step's own does not. An expert that a caller named
-// keeps the step; so does one for whom no other can stand in. Then there is a warning.
+// translate gives a step to an expert that knows its language if the step's own expert does not. The expert stays, with a warning,
+// if a caller has named it or no other can replace it.
 func (d *draft) translate(s *step, c *catalog, locale string) {
 	language := firstOf(s.Language, d.plan.Locale, locale)
 	at := c.find(s.Expert)
@@ -60,9 +60,9 @@ func (d *draft) translate(s *step, c *catalog, locale string) {
 	d.warnings.add(events.CodeInvalid, s.at("language"), message, "choose an expert that knows it, or add it to the languages of the card")
 }
 
-// interpreter returns the expert that knows a language and can stand in for another: it has what the step needs and a skill
-// or tag of the other, or of several the most words in common with its card. An expert whose card says nothing of what it
-// can do is replaced by the first that knows the language. It returns nil if there is none.
+// interpreter returns the expert that knows a language and can replace another one: it has what the step needs, and a skill or tag
+// of the other; of several the one whose card has the most words in common. If a card does not say what its expert can do, the
+// first expert that knows the language replaces it. The result is nil if there is none.
 func (c *catalog) interpreter(card *events.Card, s *step, language string) *events.Card {
 	abilities := func(card *events.Card) []string {
 		return termsOf(strings.Join(slices.Concat([]string{card.Description}, card.Skills, card.Tags), "\n"))

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Limits bound what a book keeps. Its active plan stays whatever they say.
+// Limits bound what a book keeps. Its active plan stays in any case.
 type Limits struct {
-	// Age is how long a plan stays after it was last used: created, changed, marked, or the active one. 0 is for ever.
+	// Age is how long a plan stays after its last use: it was created, changed, marked, or active. 0 means for ever.
 	Age time.Duration
-	// Number is the most plans of a book; 0 does not bound them.
+	// Number limits the plans of a book; 0 means no limit.
 	Number int
 }
 
-// Begin gives the plans without a time of use the time at which the book was last written, as in a book of an earlier release,
-// and every plan the time at which it goes.
+// Begin gives plans without a time of use, as in a book of an earlier release, the time at which the book was last written, and
+// every plan the time at which it is removed.
 func (b *Book) Begin(written time.Time, l Limits) {
 	for i := range b.Boards {
 		board := &b.Boards[i]
@@ -29,7 +29,7 @@ func (b *Book) Begin(written time.Time, l Limits) {
 	}
 }
 
-// Due returns the ids of the plans whose time is over.
+// Due returns the ids of the plans whose time has come.
 func (b *Book) Due(now time.Time) []string {
 	var ids []string
 	for i := range b.Boards {
@@ -40,7 +40,7 @@ func (b *Book) Due(now time.Time) []string {
 	return ids
 }
 
-// Excess returns the ids of the plans beyond the limit: those whose last use is longest ago, of equal ones the older.
+// Excess returns the ids of the plans beyond the limit: the least recently used, and of equal ones the older.
 func (b *Book) Excess(l Limits) []string {
 	if l.Number <= 0 || len(b.Boards) <= l.Number {
 		return nil
@@ -60,7 +60,7 @@ func (b *Book) Drop(ids []string) {
 	b.Boards = slices.DeleteFunc(b.Boards, func(board Board) bool { return slices.Contains(ids, board.ID) })
 }
 
-// Note gives what an operation used its time: the plans that are not as they were before, and the one that was active.
+// Note sets the time of use of the plans that an operation changed, and of the one that was active.
 func (b *Book) Note(before *Book, now time.Time, l Limits) {
 	for i := range b.Boards {
 		board := &b.Boards[i]
@@ -72,12 +72,12 @@ func (b *Book) Note(before *Book, now time.Time, l Limits) {
 	b.Begin(now, l)
 }
 
-// alike reports whether two boards are the same plan with the same marks.
+// alike reports whether two boards have the same plan and the same marks.
 func alike(a, b *Board) bool {
 	return a.Title == b.Title && string(a.Plan) == string(b.Plan) && slices.Equal(a.Lines, b.Lines)
 }
 
-// Board returns a plan of the book; nil if there is none with that id.
+// Board returns a plan of the book; nil if the book does not have it.
 func (b *Book) Board(id string) *Board {
 	if at := b.find(id); at >= 0 {
 		return &b.Boards[at]
@@ -94,7 +94,7 @@ func (b *Book) Clone() *Book {
 	return c
 }
 
-// Stored returns the book as it is kept: when a plan goes depends on the settings and is not part of it.
+// Stored returns the book in its stored form, without the times at which plans are removed, since those depend on the settings.
 func (b *Book) Stored() *Book {
 	c := b.Clone()
 	for i := range c.Boards {
@@ -103,7 +103,7 @@ func (b *Book) Stored() *Book {
 	return c
 }
 
-// until says when a plan of a list goes.
+// until says when a plan in a list is removed.
 func (b *Board) until() string {
 	if b.Goes.IsZero() {
 		return ""

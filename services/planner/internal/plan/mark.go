@@ -105,8 +105,7 @@ func (op *Operation) mark() (Mark, error) {
 	return Mark(op.StepStatus), nil
 }
 
-// move returns the fact that gives a step another mark. It closes the current run, whose worker can report nothing any
-// more.
+// move returns the fact that gives a step another mark. It closes the current run, whose worker can report nothing more.
 func (c *Chart) move(n *graph.SubJobState, to Mark, notes string) (Control, error) {
 	switch was := MarkOf(n.Status); {
 	case to == Completed:

@@ -61,7 +61,7 @@ func (r *reader) nativeStep() step {
 	return s
 }
 
-// raw returns a field as it is; null counts as absent.
+// raw returns a field unchanged; null counts as absent.
 func (r *reader) raw(name string) json.RawMessage {
 	if raw, ok := r.value(name); ok {
 		return raw

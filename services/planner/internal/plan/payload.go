@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 )
 
-// The markers around raw text that stands for the value of a field (ancestors C14).
+// The markers around raw text that replaces the value of a field.
 const payloadStart, payloadEnd = "__PAYLOAD_START__", "__PAYLOAD_END__"
 
-// payloads turns raw text between markers into a JSON string, with or without quotes around the markers. Markers that are no
-// value stay.
+// payloads turns raw text between markers into a JSON string, with or without quotes around the markers. Markers in other places
+// stay.
 func payloads(text []byte) []byte {
 	if !bytes.Contains(text, []byte(payloadStart)) {
 		return text
@@ -33,7 +33,7 @@ func payloads(text []byte) []byte {
 		}
 		value, err := json.Marshal(string(raw))
 		if err != nil {
-			return append(out, text...) // Not reached: a string can always be written.
+			return append(out, text...) // Not reached: a string can always be encoded.
 		}
 		if inQuotes {
 			before, behind = before[:len(before)-1], behind[1:]

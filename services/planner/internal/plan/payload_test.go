@@ -7,9 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Raw text between payload markers is the value of a field, also in a plan that a person gives: in an object or a list, with
-// quotes or without, whatever it holds.
-//
+// Raw text between payload markers is the value of a field, even in a plan that a person supplies: in an object or a list, with
+// quotes or without, whatever it contains.
 // proves C14
 func TestRawTextBetweenPayloadMarkersIsAValueOfAPlan(t *testing.T) {
 	code := "def f(x):\n\treturn {\"a\": x} // no comment \\n"
@@ -18,7 +17,7 @@ func TestRawTextBetweenPayloadMarkersIsAValueOfAPlan(t *testing.T) {
 		"quotes":    `{"subjobs":[{"id":"a","goal":"run","context": "__PAYLOAD_START__` + code + `__PAYLOAD_END__","expert":"coder"}]}`,
 		"tags":      "So:\n<decomposition>\n" + `{"subtask_1":{"goal":"run","context":__PAYLOAD_START__` + code + `__PAYLOAD_END__,"completion_criteria":"c","dependencies":[],"assigned_expert":"Coder 2","thinking":"t",}}` + "\n</decomposition>",
 	} {
-		packed, err := json.Marshal(raw) // As a request carries a plan that is no JSON.
+		packed, err := json.Marshal(raw) // A request carries a plan that is not JSON in this form.
 		if err != nil {
 			t.Fatal(err)
 		}

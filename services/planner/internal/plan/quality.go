@@ -81,8 +81,8 @@ func weight(text string) int {
 	return n
 }
 
-// foreign reports whether a text is in another script than the locale's, as far as scripts tell: Chinese without any Han
-// character, or a language with Latin letters mostly in Han.
+// foreign reports whether a text is in a script other than the locale's, as far as scripts tell: Chinese without any Han character,
+// or a language with Latin letters mostly in Han.
 func foreign(text, locale string) bool {
 	han, letters := 0, 0
 	for _, r := range text {

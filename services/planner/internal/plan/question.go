@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Question is something that a draft needs to know from the person before it can be planned.
+// Question is something that a draft has to know from the person before the request can be planned.
 type Question struct {
 	// Field names what is missing; Prompt is the question to the person.
 	Field  string `json:"field,omitempty"`
@@ -15,7 +15,7 @@ type Question struct {
 // MaxQuestions limits the questions of one draft.
 const MaxQuestions = 8
 
-// ask reads the questions of a draft: {"questions":[{"field","prompt"}]}, or with the names of the predecessor's tool.
+// ask reads the questions of a draft: {"questions":[{"field","prompt"}]}, or with the names that a predecessor's tool uses.
 func (d *draft) ask(r reader) {
 	name := "questions"
 	if !r.has(name) {

@@ -26,8 +26,8 @@ func Recognised(raw json.RawMessage) bool {
 	return false
 }
 
-// Unwrap extracts the content of a message around a plan: an object with "content" (or "plan", "arguments") that is a text,
-// a plan, or a list of parts, of which the first with a text counts (ancestors F5). ok is false for anything else.
+// Unwrap extracts the content of a message around a plan: an object with "content" (or "plan", "arguments") that is a text, a plan,
+// or a list of parts, of which the first with a text counts. ok is false for anything else.
 func Unwrap(raw json.RawMessage) (inner json.RawMessage, ok bool) {
 	o, err := readObject(raw)
 	if err != nil {

@@ -23,11 +23,12 @@ type DraftRules struct {
 	Strip bool
 	// Locale is the language of added texts.
 	Locale string
-	// Advised is the number of steps that the model was asked to keep within; 0 for no advice.
+	// Advised is the number of steps that the model was asked not to exceed; 0 for no advice.
 	Advised int
 }
 
-// unsearched warns of steps that want to search although the request allows no web. The experts that could do them do them without.
+// unsearched warns about steps that want to search although the request allows no web access. Their experts do them without a
+// search.
 func (d *draft) unsearched() {
 	if d.rules == nil || !d.rules.Offline {
 		return

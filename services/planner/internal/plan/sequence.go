@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// place sets the dependencies of the last step of a list: those that it names, else the steps before it.
+// place sets the dependencies of the last step of a list: those that it names, else the step before it.
 func (d *draft) place(r *reader) {
 	n := len(d.steps) - 1
 	if needs, given := r.needed(); given {
@@ -25,8 +25,8 @@ func (d *draft) place(r *reader) {
 	}
 }
 
-// needed reads the dependencies that a step of a list names; given is false if it names none. An empty list is given: the
-// step needs no other. Steps are named by their number, counted from 1, or by their id, "step_2".
+// needed reads the dependencies that a step of a list names; given is false if it names none. An empty list counts as given: the
+// step depends on no other. Steps are named by their number, counted from 1, or by their id, "step_2".
 func (r *reader) needed() (ids []string, given bool) {
 	if r.draft.version < 1 {
 		return nil, false
@@ -35,7 +35,7 @@ func (r *reader) needed() (ids []string, given bool) {
 	if !given {
 		return nil, false
 	}
-	if c := kindOf(raw); c != '[' { // A model that has one dependency may leave the brackets out.
+	if c := kindOf(raw); c != '[' { // A model that has only one dependency may leave out the brackets.
 		word, ok := scalar(raw)
 		if !ok {
 			r.wrong(dependencies, raw, "a list of step numbers")
@@ -51,7 +51,7 @@ func (r *reader) needed() (ids []string, given bool) {
 
 const dependencies = "dependencies"
 
-// numbered returns the id of the step with a number; any other name as it is.
+// numbered returns the id of the step with a number; any other name unchanged.
 func (r *reader) numbered(word string) string {
 	word = strings.TrimSpace(word)
 	n, err := strconv.Atoi(word)

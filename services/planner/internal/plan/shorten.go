@@ -9,8 +9,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// shorten joins neighbouring steps of a model's plan that has more than the advised number. Nothing of the work is left
-// out: a joined step has the goals of both. Steps of different experts stay apart, and the plan runs as it is.
+// shorten joins neighbouring steps of a model's plan that has more steps than advised. No work is lost: a joined step has the goals
+// of both. Steps of different experts stay separate; if the plan is still too long, it runs as it is.
 func (d *draft) shorten(most int) {
 	had := len(d.steps)
 	if most <= 0 || had <= most || !d.inOrder() {
@@ -38,8 +38,7 @@ func (d *draft) shorten(most int) {
 	d.warnings.add(events.CodeTooLarge, d.stepsField(), message, "raise limits.max_steps to keep them apart")
 }
 
-// inOrder reports whether every step depends on earlier steps of the list alone. Only then can neighbours be joined without
-// a cycle.
+// inOrder reports whether every step depends only on earlier steps of the list. Only then can neighbours be joined without a cycle.
 func (d *draft) inOrder() bool {
 	before := make(map[string]bool, len(d.steps))
 	all := make(map[string]bool, len(d.steps))
@@ -57,8 +56,8 @@ func (d *draft) inOrder() bool {
 	return true
 }
 
-// joint returns the position of the first of the two neighbours that are joined next: the shortest ones, the first if
-// several are. It returns -1 if no two neighbours can be joined.
+// joint returns the position of the first of the two neighbours to join next: the shortest pair, the first if several are equal. It
+// returns -1 if no neighbours can be joined.
 func (d *draft) joint() int {
 	read := map[string]bool{}
 	for i := range d.steps {
@@ -81,8 +80,8 @@ func (d *draft) joint() int {
 	return best
 }
 
-// joins reports whether one run can do both steps: the same expert under the same rules, with no result, form, condition
-// or schedule of its own.
+// joins reports whether one run can do both steps: they have the same expert under the same rules, and no result, form, condition
+// or schedule.
 func (s *step) joins(o *step) bool {
 	plain := func(s *step) bool {
 		return !s.Done() && s.When == "" && s.Schedule == nil && len(s.OutputSchema) == 0
@@ -95,7 +94,7 @@ func (s *step) joins(o *step) bool {
 // same reports whether two optional values are equal.
 func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// join puts a step and the next one together under the id of the first.
+// join combines a step with the next one under the id of the first.
 func (d *draft) join(at int) {
 	a, b := &d.steps[at], d.steps[at+1]
 	a.Title, a.Goal, a.Context = both(a.Title, b.Title, "; "), both(a.Goal, b.Goal, "\n\n"), both(a.Context, b.Context, "\n\n")
@@ -113,7 +112,7 @@ func (d *draft) join(at int) {
 	}
 }
 
-// both joins two texts; one that is empty or the same is left out.
+// both joins two texts, leaving out one that is empty or the same.
 func both(a, b, between string) string {
 	if strings.TrimSpace(b) == "" || a == b {
 		return a
@@ -124,7 +123,7 @@ func both(a, b, between string) string {
 	return a + between + b
 }
 
-// union lists the words of both lists, each once and without one word. An empty list is nil.
+// union lists the values of both lists, each once, except without. An empty list is nil.
 func union[T cmp.Ordered](a, b []T, without T) []T {
 	var all []T
 	for _, word := range slices.Concat(a, b) {

@@ -54,7 +54,7 @@ func blank(phrase string) string {
 	return " "
 }
 
-// Recurs says in words when a schedule is due, with its time zone and the next time in it, if that is known: "every day at
+// Recurs describes in words when a schedule is due, with its time zone and the next time in it, if that is known: "every day at
 // 09:00 Europe/Berlin, next 2026-11-25 09:00". Without a time zone it says UTC.
 func Recurs(s *events.Schedule, next time.Time) string {
 	zone := firstOf(s.Timezone, "UTC")

@@ -31,7 +31,7 @@ type form struct {
 	FirstRun string          `json:"first_run"`
 }
 
-// on is what a text means that accepts or rejects, or "".
+// on returns the meaning of a text that accepts or rejects, or "".
 func (t *Start) on(text string) On {
 	if !t.knew(text) {
 		return ""
@@ -40,7 +40,7 @@ func (t *Start) on(text string) On {
 }
 
 // knew reports whether the planner that recorded t knew the words of a text. Before version 2 of the decisions a text had to be one
-// word, with courtesies around it in records that say so.
+// word, with courtesies around it in records that allow them.
 func (t *Start) knew(text string) bool {
 	if t.Decisions >= 2 {
 		return true

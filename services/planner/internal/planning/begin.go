@@ -83,8 +83,8 @@ func (s *core) options() plan.Options {
 	return o
 }
 
-// maxSteps is how many steps a model is told to write at most: the request's number, else the profile's, and never above
-// the job's. It is advice: a longer plan is made shorter. A person's plan is limited by the job alone.
+// maxSteps is how many steps a model is asked to write at most: the request's number, else the profile's, and never above the
+// job's. It is advice: a longer plan is shortened. A person's plan is limited only by the job.
 func (s *core) maxSteps() int {
 	most := s.start.Profile.Limits.Steps
 	if asked := s.start.Request.Limits.MaxSteps; asked != nil {

@@ -30,7 +30,7 @@ func (s clarifyStage) drafted() bool {
 	return s.start.decides() && s.state.Counts.Draft > 0 && s.asks()
 }
 
-// silent handles a question that no person answers: planning goes on with assumptions, or fails.
+// silent handles a question that no person answers: planning continues with assumptions, or fails.
 func (s clarifyStage) silent() On {
 	if s.unanswered() != events.Assume {
 		s.state.Plan = nil
@@ -73,8 +73,7 @@ func combined(head string, told []string) string {
 	return head + " - " + strings.Join(parts, ", ")
 }
 
-// ask issues a question as the command of the stage. A question that may expire gets a default, so that planning continues
-// then.
+// ask issues a question as the command of the stage. A question that may expire gets a default, so that planning continues then.
 func (s *core) ask(n int, in events.InputRequested) On {
 	in.Request = s.start.RequestID(key(s.state.Stage, n))
 	in.User = s.start.Request.User

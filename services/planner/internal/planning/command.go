@@ -86,8 +86,7 @@ type Ending struct {
 	Answer string `json:"answer,omitempty"`
 	// Outcome is events.OutcomeGuidance if Answer says why there is no plan.
 	Outcome string `json:"outcome,omitempty"`
-	// Notices are what the person should know before the steps begin. FailurePolicy is the profile's, if the request has
-	// none.
+	// Notices are what the person should know before the steps begin. FailurePolicy is the profile's, if the request has none.
 	Notices       events.Faults        `json:"notices,omitempty"`
 	FailurePolicy events.FailurePolicy `json:"failure_policy,omitempty"`
 	// Faults lists everything that is wrong. Raw is the model's last text, kept for diagnosis.
@@ -107,7 +106,7 @@ type Ending struct {
 	Calls  int `json:"calls,omitempty"`
 }
 
-// RequestID is the id of the request that an Ask states.
+// RequestID is the id of the request for input of an Ask.
 func (t *Start) RequestID(key string) string {
 	return t.Prefix + "-" + strings.ReplaceAll(key, "/", "-")
 }

@@ -20,8 +20,8 @@ const (
 // confirmStage asks the person to confirm recurring steps.
 type confirmStage struct{ approval }
 
-// enter asks before a model's plan may make anything recur, unless the request itself says "confirm". A plan that the
-// caller gave needs no confirmation.
+// enter asks before a model's plan may make anything recur, unless the request itself says "confirm". A plan supplied by the caller
+// needs no confirmation.
 func (s confirmStage) enter() On {
 	recurs := slices.ContainsFunc(s.state.Plan.SubJobs, func(j events.SubJob) bool { return j.Schedule != nil })
 	if s.state.Counts.Rounds == 0 || !s.whole() || !s.wants(StageConfirm) || !recurs || s.state.Confirmed || confirmed(s.start.Request.Goal) {

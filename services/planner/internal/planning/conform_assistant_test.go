@@ -64,7 +64,7 @@ func TestTheAssistantPausesForMissingInputAndGoesOn(t *testing.T) {
 	if s.asks[0].Prompt != "Provide ticker" {
 		t.Errorf("%+v", s.asks[0])
 	}
-	for range 20 { // A model that goes on asking gets an end.
+	for range 20 { // A model that keeps asking is stopped.
 		if s.Pending().Kind == planning.Ask {
 			s.person("?")
 		} else if s.Pending().Kind == planning.Call {
@@ -74,7 +74,7 @@ func TestTheAssistantPausesForMissingInputAndGoesOn(t *testing.T) {
 	if e := s.ends(events.KindPlanRejected); e.Faults[0].Code != events.CodeMissingContext || len(s.asks) != 6 {
 		t.Errorf("%+v after %d questions", e.Faults, len(s.asks))
 	}
-	// Triage asks nothing: what is unclear goes to the planner.
+	// Triage asks nothing: unclear requests go to the planner.
 	open(t, "assistant", "g").says(`{"decision":"clarify","question":"Which?"}`).owes(planning.Call, planning.StageDraft)
 }
 

@@ -148,7 +148,7 @@ func TestWhoLooksAroundIsAskedOnceHoweverOftenThePlanIsDrafted(t *testing.T) {
 				s.person("edit: otherwise")
 			case c.Kind == planning.Call && c.Stage == planning.StageTriage:
 				s.fact(planning.Fact{Kind: planning.Answered, Text: handed})
-			case c.Kind == planning.Call && drafts == 0 && name == "default": // It lacks something, so that planning starts again.
+			case c.Kind == planning.Call && drafts == 0 && name == "default": // It lacks something, so planning starts again.
 				drafts++
 				s.fact(planning.Fact{Kind: planning.Answered, Text: lacking})
 			case c.Kind == planning.Call && drafts%2 == 0: // Every other draft calls a tool again.
@@ -255,9 +255,9 @@ func TestAConfirmedScheduleIsNotReviewedOnceMore(t *testing.T) {
 		return drafting(t, "assistant", "gold", append(more, review, asks)...).says(plan).owes(planning.Ask, planning.StageConfirm)
 	}
 	begin(daily, settled).person("yes").ends(events.KindGraphCreated)
-	begin(daily).person("yes").owes(planning.Ask, planning.StageReview) // As records of older planners say.
+	begin(daily).person("yes").owes(planning.Ask, planning.StageReview) // As recorded by older planners.
 	two := strings.Replace(daily, `"tasks":[`, `"tasks":[{"title":"Once","query":"look","agent_name":"Analyst","pattern":"once"},`, 1)
-	begin(two, settled).person("yes").owes(planning.Ask, planning.StageReview) // It has more than what was confirmed.
+	begin(two, settled).person("yes").owes(planning.Ask, planning.StageReview) // It contains more than what was confirmed.
 }
 
 func TestAnAnswerWithCourtesiesAroundItIsUnderstood(t *testing.T) {
@@ -274,7 +274,7 @@ func TestAnAnswerWithCourtesiesAroundItIsUnderstood(t *testing.T) {
 	for _, word := range []string{"please", "thank you", "yes but shorter", "同意的话先改一下", "not sure", "yes no", "谢谢"} {
 		begin().person(word).owes(planning.Ask, planning.StageReview)
 	}
-	for word, courteous := range map[string]bool{"yes please": false, "不同意": false, "agreed": true, "yes, confirmed": true} { // Records of older planners say so.
+	for word, courteous := range map[string]bool{"yes please": false, "不同意": false, "agreed": true, "yes, confirmed": true} { // As recorded by older planners.
 		old := drafting(t, "graph", "gold", review, func(s *planning.Start) { s.Decisions, s.Courteous = 1, courteous })
 		old.says(`{"subjobs":[{"id":"a","goal":"g","completion_criteria":"c","expert":"Analyst"}]}`).person(word).owes(planning.Ask, planning.StageReview)
 	}

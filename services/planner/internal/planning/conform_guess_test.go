@@ -40,13 +40,13 @@ func TestARecordOfAnOlderPlannerTakesTheLikeliestReading(t *testing.T) {
 	open(t, "graph", "g").says(text).owes(planning.Call, planning.StageDraft)
 }
 
-// dialects are the profiles that ask for plans of a schema of the corpus.
+// dialects are the profiles that ask for plans in a schema of the corpus.
 var dialects = map[string]string{
 	"plan-native": "default", "plan-deer-go": "research", "plan-valuecell": "assistant", "plan-openmanus": "steps", "plan-chat2graph": "graph",
 }
 
-// decided is what a planning makes of one draft: its plan, or "" if it asks for another one. guess is true if it does so
-// since the draft can be read in more than one way.
+// decided returns what a planning makes of one draft: its plan, or "" if it asks for another one. guess is true if it does so
+// because the draft is ambiguous.
 func decided(t *testing.T, profile, text string) (plan string, guess bool) {
 	t.Helper()
 	s := open(t, profile, "g", func(s *planning.Start) {

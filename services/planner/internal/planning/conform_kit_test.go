@@ -22,7 +22,7 @@ import (
 // built reads the built-in profiles once; a set never changes.
 var built = sync.OnceValues(func() (*profile.Set, error) { return profile.Read() })
 
-// stage is one planning with a real profile, and the record of everything that it was told.
+// stage is one planning with a real profile, and the record of everything that it received.
 type stage struct {
 	t     *testing.T
 	start planning.Start

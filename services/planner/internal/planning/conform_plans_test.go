@@ -11,10 +11,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// older is a record of a planner that took the number of steps as a limit.
+// older makes the record one of a planner that treated the number of steps as a limit.
 func older(s *planning.Start) { s.Rules = 0 }
 
-// The record of an older planner folds as it did: a plan with too many steps is refused, and drafted again.
+// The record of an older planner folds as before: a plan with too many steps is refused, and drafted again.
 func TestARecordOfAnOlderPlannerRefusesPlansWithTooManySteps(t *testing.T) {
 	six := func(s *planning.Start) { s.MaxSteps = 100; s.Profile.Limits.Steps = 3 }
 	e := open(t, "research", "g", older, six).says(handed, research(true, gather, compute, reason, reason), research(true, gather)).ends(events.KindGraphCreated)
@@ -29,9 +29,8 @@ func TestARecordOfAnOlderPlannerRefusesPlansWithTooManySteps(t *testing.T) {
 	}
 }
 
-// A model's plan with more steps than were asked for is made shorter, or runs as it is: no second draft is paid for, and
-// the job does not end. Nothing of the work is lost.
-//
+// A model's plan with more steps than requested is shortened, or runs as it is: no second draft is paid for, and the job does not
+// end. No work is lost.
 // proves D16
 func TestTheNumberOfStepsIsAdvice(t *testing.T) {
 	three := 3
@@ -60,8 +59,7 @@ func TestTheNumberOfStepsIsAdvice(t *testing.T) {
 	contains(t, hard.told(), "3 steps, at most 2")
 }
 
-// The limit of the request holds for a plan that a person gives, with the request or in a review.
-//
+// The limit of the request applies to a plan that a person supplies, with the request or in a review.
 // proves D16
 func TestAPersonsPlanKeepsTheLimitOfTheRequest(t *testing.T) {
 	two := 2
@@ -81,10 +79,9 @@ func step(kind, description string) string {
 	return fmt.Sprintf(`{"need_web_search":%v,"title":"T","description":%q,"step_type":%q}`, kind == "research", description, kind)
 }
 
-// A model in strict mode can write nothing but what the schema of its call allows. In the dialects of the profiles research
-// and steps, too, it can say which steps need each other: what does not is independent, and without a word about it the
-// steps follow each other.
-//
+// A model in strict mode can write only what the schema of its call allows. In the dialects of the profiles research and steps it
+// can also say which steps depend on each other: steps without dependencies are independent, and if it says nothing the steps
+// follow each other.
 // proves F9
 // proves F-weakness-g
 // proves F-weakness-issue-255
@@ -135,13 +132,12 @@ func TestIndependentStepsRunAtOnceInTheFormThatTheModelIsAskedFor(t *testing.T) 
 	contains(t, s.told(), "step_1 → step_2 → step_1", `"step_0", which does not exist`)
 }
 
-// dependent gives a step of a research plan its dependencies.
+// dependent adds dependencies to a step of a research plan.
 func dependent(step, needs string) string {
 	return strings.TrimSuffix(step, "}") + `,"dependencies":` + needs + "}"
 }
 
-// One request asks for one form: never for tags around JSON and for bare JSON. The form may name the language of an expert.
-//
+// One request asks for one form: never both for tags around JSON and for bare JSON. The form may name the language of an expert.
 // proves C13
 func TestOneRequestAsksForOneForm(t *testing.T) {
 	for _, locale := range []string{"en-US", "zh-CN"} {
@@ -150,7 +146,7 @@ func TestOneRequestAsksForOneForm(t *testing.T) {
 				s := drafting(t, name, "gold", func(s *planning.Start) {
 					s.Request.Locale, s.Mode, s.Part = locale, mode, &events.SubJob{ID: "big", Goal: "do everything", Expert: "analyst"}
 				})
-				for range 2 { // What is wrong with the first answer is told in the second request.
+				for range 2 { // The second request says what was wrong with the first answer.
 					call := s.calls[len(s.calls)-1]
 					if told := s.told(); len(call.Schema) > 0 && strings.Contains(told, "<decomposition>") {
 						t.Errorf("%s of %s in %s: asks for tags and for JSON alone: %s", mode, name, locale, told)
@@ -180,9 +176,8 @@ func TestOneRequestAsksForOneForm(t *testing.T) {
 	}
 }
 
-// A step in a language that its expert does not know goes to one that does and can do the same; where there is none, or a
+// A step in a language that its expert does not know goes to an expert that knows it and can do the same; if there is none, or a
 // person named the expert, the plan says so.
-//
 // proves C13
 func TestLanguagesOfExpertsAreToldAndRespected(t *testing.T) {
 	languages := func(s *planning.Start) {
@@ -222,9 +217,8 @@ func TestLanguagesOfExpertsAreToldAndRespected(t *testing.T) {
 	}
 }
 
-// A report names only sources that something of the job contains: others are marked, or taken out as the profile says, and a
-// warning names them. What an expert writes in place of the model is a result, and stays.
-//
+// A report names only sources that the job contains: others are marked, or removed if the profile says so, and a warning names
+// them. What an expert writes in place of the model is a result, and stays unchanged.
 // proves F15
 // proves D14
 func TestInventedSourcesOfAReportAreMarkedOrTakenOut(t *testing.T) {

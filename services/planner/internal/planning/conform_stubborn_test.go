@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// most is the number of commands that no built-in profile exceeds, whatever the answers.
+// most is the number of commands that no built-in profile exceeds, whatever the answers are.
 const most = 40
 
 // stubborn gives the same answer to everything, and returns the number of commands until the end.

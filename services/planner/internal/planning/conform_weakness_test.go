@@ -90,8 +90,7 @@ func TestAPlannerKnowsWhatEveryExpertCanDo(t *testing.T) {
 	}
 }
 
-// Fields that a model omits have defaults; what has none is requested once more, with all missing fields.
-//
+// Fields that a model omits have defaults; those without one are requested once more, all missing fields together.
 // proves F-weakness-issue-191
 // proves F-weakness-issue-494
 // proves F-weakness-issue-709

@@ -166,7 +166,7 @@ func (s draftStage) judge(r *plan.Result) On {
 	return s.finaliser()
 }
 
-// declined returns what a draft says instead of working in an edit, or "".
+// declined returns what a draft says instead of applying an edit, or "".
 func declined(r *plan.Result, said string) string {
 	switch inadequate := r.Head.Adequate != nil && !*r.Head.Adequate; {
 	case inadequate || r.Steps == 0:
@@ -190,8 +190,8 @@ func (s *core) phrase(english, chinese string) string {
 	return english
 }
 
-// inadequate handles a draft that says it needs more information: it asks the person or tells them what is missing. If no
-// question is left, the plan in hand is used; without one, there is no plan.
+// inadequate handles a draft that says it needs more information: it asks the person or tells them what is missing. If no question
+// is left, the plan in hand is used; without one, there is no plan.
 func (s draftStage) inadequate(said string) On {
 	ask := s.start.Profile.Plan.Inadequate == "ask" && s.wants(StageClarify)
 	switch {
@@ -311,7 +311,7 @@ func (s *core) refused(f *Fact) {
 	}}
 }
 
-// failure is the fault of a failed call.
+// failure returns the fault of a failed call.
 func failure(f *Fact) events.Fault {
 	out := events.Fault{Code: events.CodeUnavailable, Message: "the model could not be asked", Cause: clip(f.Message, maxMessage)}
 	switch f.Class {
@@ -339,7 +339,7 @@ func failure(f *Fact) events.Fault {
 	return out
 }
 
-// malformed is the fault of a text that contains no plan.
+// malformed returns the fault of a text that contains no plan.
 func malformed(text string, err error) events.Fault {
 	f := events.Fault{Code: events.CodeMalformed, Message: "no JSON of the wanted form in the answer", Hint: "answer with the JSON object alone"}
 	if strings.TrimSpace(text) == "" {
@@ -351,7 +351,7 @@ func malformed(text string, err error) events.Fault {
 	return f
 }
 
-// ambiguous is the fault of a text whose JSON can be read in more than one way. Nothing is done on a guess.
+// ambiguous returns the fault of a text whose JSON is ambiguous. Nothing is done on a guess.
 func ambiguous(e *GuessError) events.Fault {
 	return events.Fault{
 		Code: events.CodeMalformed, Message: "the JSON in the answer can be read in more than one way", Cause: clip(e.Place, maxMessage),
@@ -359,7 +359,7 @@ func ambiguous(e *GuessError) events.Fault {
 	}
 }
 
-// compact writes a plan as JSON for a prompt; nil gives "".
+// compact writes a plan as JSON for a prompt; nil yields "".
 func compact(p *events.Plan) string {
 	if p == nil {
 		return ""

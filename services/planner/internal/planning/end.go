@@ -52,7 +52,7 @@ func (s endStage) enter() On {
 	return ""
 }
 
-// forPeople gives the faults of a rejection hints for a person, in place of those that were lessons for the model.
+// forPeople replaces the hints in the faults of a rejection, which were lessons for the model, by hints for a person.
 func forPeople(faults events.Faults) events.Faults {
 	faults = slices.Clone(faults)
 	for i := range faults {

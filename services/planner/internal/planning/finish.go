@@ -102,7 +102,7 @@ func (s finishStage) take(f *Fact) On {
 	return s.wordless()
 }
 
-// verified marks or takes out the sources in a model's text that nothing of the job contains, as the profile says.
+// verified marks or removes the sources in a model's text that nothing in the job contains, as the profile says.
 func (s finishStage) verified(text string) string {
 	if s.start.Rules < 1 || s.start.Finish.Unsearched {
 		return text
@@ -160,7 +160,7 @@ func (s finishStage) word(text string, by Author) On {
 	return OnAnswered
 }
 
-// brief is the request to the stand-in: the prompt of the model without the results, which the stand-in gets anyway.
+// brief is the request to the stand-in: the prompt of the model without the results, which the stand-in gets in any case.
 func (s endStage) brief() string {
 	v := s.vars()
 	v.Findings = ""

@@ -6,8 +6,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// handOff gives every step of a model's plan a session of its own, if the profile says so. If the person names an expert,
-// that step keeps their session.
+// handOff gives every step of a model's plan a separate session, if the profile says so. If the person names an expert, that step
+// keeps their session.
 func (s endStage) handOff(p *events.Plan) *events.Plan {
 	if !s.start.Profile.Plan.Handoff || s.state.Counts.Draft == 0 && !s.state.Reused {
 		return p

@@ -10,7 +10,7 @@ const (
 	historyTail = "---- End of the conversation ----"
 )
 
-// History formats a conversation for a prompt in at most most bytes. The latest turns take precedence. No turns give "".
+// History formats a conversation for a prompt in at most most bytes. The latest turns take precedence. Without turns it is "".
 func History(turns []Turn, most int) string {
 	var kept []string
 	size := 0
@@ -52,8 +52,8 @@ func (t *Turn) text() string {
 	return text
 }
 
-// Delimited formats findings for a prompt in at most most bytes, each between tags. A text cannot close its own tag, so
-// that it stays data whatever it says.
+// Delimited formats findings for a prompt in at most most bytes, each between tags. A text cannot close its own tag, so it stays
+// data whatever it contains.
 func Delimited(findings []Finding, most int) string {
 	var out []byte
 	for i := range findings {

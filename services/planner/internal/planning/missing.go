@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// decides reports whether planning began with decisions of version 1 or later.
+// decides reports whether planning began with version 1 of the decisions or a later one.
 func (t *Start) decides() bool { return t.Decisions >= 1 }
 
 // unattended reports whether the request says that no person can answer.
@@ -16,7 +16,7 @@ func (t *Start) unattended() bool {
 	return t.decides() && alone != nil && *alone
 }
 
-// unanswered is what to do when something is missing and no person says it: the request's policy, else the profile's.
+// unanswered says what to do if something is missing and no person supplies it: the request's policy, else the profile's.
 func (s *core) unanswered() events.Unanswered {
 	switch {
 	case s.start.Request.Unanswered != "":
@@ -27,7 +27,7 @@ func (s *core) unanswered() events.Unanswered {
 	return events.Assume
 }
 
-// asks reports whether the profile has a stage in which a person is asked about the request or its plan.
+// asks reports whether the profile has a stage that asks a person about the request or its plan.
 func (s *core) asks() bool {
 	return s.wants(StageClarify) || s.wants(StageReview) || s.wants(StageConfirm)
 }
@@ -41,8 +41,8 @@ func (s *core) clarifications() int {
 	return most
 }
 
-// missing handles a draft that has no steps because something is missing: the person is asked. If that is not possible, the
-// model is asked once more, with assumptions, or planning fails, as the policy says.
+// missing handles a draft without steps because something is missing: it asks the person. If that is not possible, the model is
+// asked once more, to make assumptions, or planning fails, as the policy says.
 func (s draftStage) missing(asked []plan.Question) On {
 	s.state.Attempt = 0
 	switch {
@@ -51,14 +51,14 @@ func (s draftStage) missing(asked []plan.Question) On {
 		return OnUnclear
 	case !s.state.Assumed && (s.approved() || s.unanswered() == events.Assume):
 		s.state.Assumed = true
-		s.state.Counts.Rounds-- // The same round again, under another condition.
+		s.state.Counts.Rounds-- // It is the same round again, under another condition.
 		return OnFaulty
 	}
 	s.state.Question = asked[0].Prompt
 	return s.lacks(OnRefused)
 }
 
-// lacks ends planning because something is missing that no person said.
+// lacks ends planning because something is missing that no person supplied.
 func (s *core) lacks(on On) On {
 	what := s.state.Question
 	if s.state.Plan != nil {
@@ -72,7 +72,7 @@ func (s *core) lacks(on On) On {
 	return on
 }
 
-// assume goes on with a plan although something is missing, and says so.
+// assume continues with a plan although something is missing, and says so.
 func (s *core) assume() {
 	s.state.Assumed = true
 	s.state.Warnings = append(s.state.Warnings, events.Fault{
@@ -81,10 +81,10 @@ func (s *core) assume() {
 	})
 }
 
-// editing reports whether an edit of the person is being worked in while their plan is still in hand.
+// editing reports whether a person's edit is being applied while their plan is still valid.
 func (s *core) editing() bool { return s.start.decides() && s.state.Editing && s.state.Plan != nil }
 
-// unworkable returns to the person: their edit could not be worked in, for the reasons given.
+// unworkable returns to the person: their edit could not be applied, for these reasons.
 func (s *core) unworkable(reasons ...string) {
 	s.state.Editing, s.state.Unworked = false, nil
 	for _, why := range reasons {

@@ -29,9 +29,9 @@ type Ports struct {
 // Reader finds the wanted JSON in a model's text. A *GuessError comes with the value that was guessed.
 type Reader func(text string, want *Wanted) (json.RawMessage, error)
 
-// Wanted says what JSON to look for in a model's text.
+// Wanted describes the JSON to look for in a model's text.
 type Wanted struct {
-	// Use is what it is for: the role of the call.
+	// Use is its purpose: the role of the call.
 	Use string
 	// Fits accepts the JSON. Schema is its usual form, by which mistakes in it are put right; it need not fit.
 	Fits   func(json.RawMessage) bool
@@ -42,20 +42,20 @@ type Wanted struct {
 
 // GuessError reports JSON with mistakes that can be put right in more than one way.
 type GuessError struct {
-	// Place says where, what stands there and what is expected.
+	// Place says where, what is there and what is expected.
 	Place string
 }
 
 // Error returns the place.
 func (e *GuessError) Error() string { return e.Place }
 
-// Prompt is a rendered prompt: System says who the model is, User what is asked now. Texts for people are in User.
+// Prompt is a rendered prompt: System says who the model is, User is the present question. Texts for people are in User.
 type Prompt struct {
 	System, User string
 }
 
-// Planning folds the facts of one piece of planning. It has one owner and is not safe for concurrent use. It moves from
-// stage to stage along the table of Transitions; each stage has a type of its own.
+// Planning folds the facts of one piece of planning. It has one owner and is not safe for concurrent use. It moves from stage to
+// stage along the table of Transitions; each stage has a separate type.
 type Planning struct {
 	core core
 	// spent sums costs by run; booked holds the facts already counted.
@@ -105,9 +105,9 @@ type State struct {
 	Beyond bool `json:"beyond,omitempty"`
 	// Asking holds further questions of the planner, asked one after the other.
 	Asking []plan.Question `json:"asking,omitempty"`
-	// Assumed is true once planning goes on without what is missing: the model has to make assumptions and state them.
+	// Assumed is true once planning continues without what is missing: the model has to make assumptions and state them.
 	Assumed bool `json:"assumed,omitempty"`
-	// Editing is true while an edit of the person is worked in. Unworked says, one reason per line, why the last one was not.
+	// Editing is true while an edit of the person is being applied. Unworked says, one reason per line, why the last one was not.
 	Editing  bool     `json:"editing,omitempty"`
 	Unworked []string `json:"unworked,omitempty"`
 	// Drafts counts the drafts by quality.

@@ -34,8 +34,8 @@ type Profile struct {
 	Plan     PlanRules     `json:"plan,omitzero"`
 	// Investigate says which experts are asked for information before planning.
 	Investigate InvestigateRules `json:"investigate,omitzero"`
-	// Citations is what happens to sources in a written result that nothing of the job contains: "mark" (default), "remove"
-	// or "keep".
+	// Citations is what happens to sources in a written result that nothing in the job contains: "mark" (default), "remove" or
+	// "keep".
 	Citations string `json:"citations,omitempty"`
 	// FailurePolicy says what happens when a step has failed finally, if the request does not; empty leaves it to the job.
 	FailurePolicy events.FailurePolicy `json:"failure_policy,omitempty"`
@@ -66,7 +66,7 @@ type TriageRules struct {
 	// Unreadable is "plan" (default: continue with the request as it is), "answer" (use plain text as the answer) or
 	// "guidance" (tell the person that the model's response is malformed).
 	Unreadable string `json:"unreadable,omitempty"`
-	// Direct keeps triage from asking questions: what is unclear goes to the planner.
+	// Direct keeps triage from asking questions: unclear requests go to the planner.
 	Direct bool `json:"direct,omitempty"`
 }
 
@@ -77,7 +77,7 @@ type ReviewRules struct {
 	// Expires is how long questions stay open, 0 for ever; OnExpiry is "reject" (default) or "accept".
 	Expires  events.Duration `json:"expires,omitempty"`
 	OnExpiry string          `json:"on_expiry,omitempty"`
-	// Unanswered is what planning does when something is missing and no person says it: events.Assume (default) or
+	// Unanswered is what planning does if something is missing and no person supplies it: events.Assume (default) or
 	// events.FailUnanswered. The request may set it.
 	Unanswered events.Unanswered `json:"unanswered,omitempty"`
 	// AtLimit is what an edit does when no round is left: "ask" (default: accept or reject), "accept" or "reject".
@@ -102,7 +102,7 @@ type PlanRules struct {
 	Inadequate string `json:"inadequate,omitempty"`
 	// Search makes sure that at least one step searches for information.
 	Search bool `json:"search,omitempty"`
-	// Handoff gives every step of a model's plan a session of its own, in the thread of the request.
+	// Handoff gives every step of a model's plan a separate session, in the thread of the request.
 	Handoff bool `json:"handoff,omitempty"`
 }
 

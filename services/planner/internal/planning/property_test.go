@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// nonsense is what models and people may write: anything, and things that look like something valid.
+// nonsense is what models and people may write: anything, and things that look valid.
 func nonsense(t *rapid.T) string {
 	return rapid.OneOf(
 		rapid.SampledFrom([]string{

@@ -18,7 +18,7 @@ const reuseFor = 24 * time.Hour
 
 // Reused is a plan made earlier for the same request and the same experts.
 type Reused struct {
-	// Plan is the checked graph, Job the job that it was made for, Made when.
+	// Plan is the checked graph, Job the job that it was made for, Made the time.
 	Plan *events.Plan `json:"plan"`
 	Job  string       `json:"job"`
 	Made time.Time    `json:"made"`

@@ -41,8 +41,8 @@ func (s reviewStage) enter() On {
 // maxOwn limits the plan that a question has as an example, in bytes.
 const maxOwn = 32 << 10
 
-// schema is the JSON Schema of an answer. The plan in review is the example of a plan of one's own, for pages that draw it, unless it is
-// too large.
+// schema is the JSON Schema of an answer. It contains the plan under review as the example of a plan, for pages that draw it,
+// unless it is too large.
 func (s reviewStage) schema() []byte {
 	own := ownPlan
 	if text := compact(s.state.Plan); text != "" && len(text) <= maxOwn {
@@ -83,7 +83,7 @@ func (s reviewStage) reachable() bool {
 	return !s.approved() && !s.start.unattended() && s.start.Profile.Review.When != "never"
 }
 
-// lacking reports whether a model's plan for the whole job says that it has not enough context.
+// lacking reports whether a model's plan for the whole job says that it does not have enough context.
 func (s *core) lacking() bool {
 	p := s.state.Plan
 	drafted := s.state.Counts.Rounds > 0 || s.state.Reused
@@ -95,7 +95,7 @@ func (s *core) approved() bool {
 	return s.start.Request.AutoAccept != nil && *s.start.Request.AutoAccept
 }
 
-// onSilence is what it means that no person answers: the policy of the profile, or that for missing context.
+// onSilence returns the meaning of a missing answer: the policy of the profile, or that for missing context.
 func (s reviewStage) onSilence() string {
 	if !s.questioned() {
 		return s.start.Profile.Review.OnExpiry
@@ -106,7 +106,7 @@ func (s reviewStage) onSilence() string {
 	return "reject"
 }
 
-// silent handles a review that no person gives.
+// silent handles a review that no person answers.
 func (s reviewStage) silent() On {
 	switch accepted := s.onSilence() == "accept"; {
 	case s.questioned() && accepted:
@@ -149,10 +149,11 @@ func (s reviewStage) take(f *Fact) On {
 	return s.unsettled(&r)
 }
 
-// completed takes an answer in the person's own words as what was missing, while another round is left; otherwise "".
+// completed uses an answer in the person's own words as the missing information, while another round is left; otherwise it returns
+// "".
 func (s reviewStage) completed(r *reply) On {
 	said := strings.TrimSpace(r.text)
-	if !s.questioned() || said == "" || s.last() { // Without a round left it could not be worked in.
+	if !s.questioned() || said == "" || s.last() { // Without a round left it could not be applied.
 		return ""
 	}
 	s.state.Told = append(s.state.Told, clip(said, maxQuery))

@@ -8,9 +8,9 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/finish"
 )
 
-// DecisionsVersion is the version of the decisions of planning. 1: has_enough_context decides who sees a plan, an edit that
-// cannot be worked in is reported to the person, guidance and malformed answers are ends of their own. 2: all words of
-// pkg/events/consent accept and reject, several together, too.
+// DecisionsVersion is the version of the decisions of planning. 1: has_enough_context decides who sees a plan, an edit that cannot
+// be applied is reported to the person, guidance and malformed answers end planning separately. 2: all words of pkg/events/consent
+// accept and reject, even several together.
 const DecisionsVersion = 2
 
 // Start is everything that planning knows when it begins. The first run records it; later runs read it back, so that all
@@ -50,13 +50,12 @@ type Start struct {
 	Informed bool `json:"informed,omitempty"`
 	// Rules is the version of the rules by which plans are read, plan.Version. It is 0 in records of older planners.
 	Rules int `json:"rules,omitempty"`
-	// Courteous also accepts answers with courtesies around them and more ways to say no. It is unset in records of older
-	// planners.
+	// Courteous also accepts answers with courtesies around them and more ways to say no. It is unset in records of older planners.
 	Courteous bool `json:"courteous,omitempty"`
-	// Careful asks for an answer again if its JSON can be read in more than one way. It is unset in records of older
-	// planners, which take the likeliest reading.
+	// Careful asks for an answer again if its JSON is ambiguous. It is unset in records of older planners, which use the most
+	// likely reading.
 	Careful bool `json:"careful,omitempty"`
-	// Settled asks for no review of a plan whose schedules, all that it has, were just confirmed. It is unset in records of older
+	// Settled skips the review of a plan that consists only of schedules which were just confirmed. It is unset in records of older
 	// planners.
 	Settled bool `json:"settled,omitempty"`
 	// Decisions is the version of the decisions, DecisionsVersion when recorded; 0 in records of planners without versions.

@@ -151,7 +151,7 @@ func (s triageStage) unreadable(text string) On {
 		s.state.Faults = events.Faults{malformed(text, nil)}
 		prompt, ok := s.render("guidance")
 		switch {
-		case ok && s.start.decides(): // The model failed; what it wrote is no answer.
+		case ok && s.start.decides(): // The model failed; its text is not an answer.
 			s.state.Faults[0].Message = clip(strings.TrimSpace(prompt.User), maxPrompt)
 			return OnRefused
 		case ok:

@@ -30,7 +30,7 @@ type Vars struct {
 	Lessons, Wishes, Told []string
 	// Findings is one block of data, each finding between tags that its text cannot contain.
 	Findings string
-	// Background is what the planning of a part knows of the whole, as data: the original request and the present plan.
+	// Background is what the planning of a part knows about the whole, as data: the original request and the present plan.
 	Background string
 	// Faults are the faults of the draft, one per line, Raw the draft, Unknown the experts that it invented.
 	Faults  []string
@@ -50,8 +50,8 @@ type Vars struct {
 	// round is left. Schedules lists the recurring steps.
 	Last, Again, Beyond bool
 	Schedules           []string
-	// Missing says what is missing, if the plan says that it has not enough context. Unworked says why the last edit was
-	// not worked in. Assume is true if the model has to make assumptions, since no person answers.
+	// Missing says what is missing, if the plan says that it does not have enough context. Unworked says why the last edit was not
+	// applied. Assume is true if the model has to make assumptions, since no person answers.
 	Missing  string
 	Unworked []string
 	Assume   bool
@@ -77,9 +77,9 @@ type Expert struct {
 	ID, Name, Description string
 	// Skills, Tags and Examples say what the expert is good at; Abilities lists what else it can do.
 	Skills, Tags, Examples, Abilities []string
-	// Languages are those that it knows; empty means any.
+	// Languages are the languages that it knows; empty means any.
 	Languages []string
-	// Live is true if the expert's card was refreshed lately; otherwise Seen says when it was last refreshed.
+	// Live is true if the expert's card was refreshed lately; otherwise Seen is when it was last refreshed.
 	Live bool
 	Seen string
 }
@@ -158,7 +158,7 @@ func (s *core) vars() Vars {
 		v.Text, v.Schedules = plan.Text(s.state.Plan), s.schedules(s.state.Plan)
 		for i := range s.state.Warnings {
 			if s.state.Warnings[i].Field == editField {
-				continue // Unworked says it.
+				continue // Unworked says it already.
 			}
 			v.Notes = append(v.Notes, s.state.Warnings[i].Error())
 		}
@@ -217,7 +217,7 @@ func (s *core) schedules(p *events.Plan) []string {
 	return list
 }
 
-// next is the first time of a schedule after the beginning of planning, in the zone of the schedule, else of the request.
+// next returns the first time of a schedule after the beginning of planning, in the zone of the schedule, else of the request.
 func (s *core) next(when *events.Schedule) time.Time {
 	rule, faults := moment.NewRule(when, s.start.Now, s.zones)
 	if len(faults) > 0 {
@@ -238,7 +238,7 @@ func (s *core) zones(name string) (*time.Location, error) {
 	return s.ports.Zones(name)
 }
 
-// zone is a time zone by name, UTC if there is none.
+// zone returns a time zone by name, UTC if there is none.
 func (s *core) zone(name string) *time.Location {
 	if zone, err := s.zones(name); err == nil {
 		return zone
@@ -291,7 +291,7 @@ const (
 	maxExample  = 200
 )
 
-// examples returns those of the card, then requests that the expert got before.
+// examples returns the examples of the card, then requests that the expert got before.
 func examples(lists ...[]string) []string {
 	var kept []string
 	for _, text := range slices.Concat(lists...) {

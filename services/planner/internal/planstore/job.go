@@ -100,7 +100,7 @@ func (s *Store) executed(ctx context.Context, job string) (json.RawMessage, erro
 	return text, nil
 }
 
-// chart folds the log of a job as it stands.
+// chart folds the log of a job.
 func (s *Store) chart(ctx context.Context, job string) (*plan.Chart, error) {
 	chart := &plan.Chart{}
 	for e, err := range joblog.Resolved(s.bus.Log().EventsOf(ctx, job, 0), s.bus.Blobs().Of(ctx, job)) {
@@ -117,8 +117,8 @@ func (s *Store) chart(ctx context.Context, job string) (*plan.Chart, error) {
 	return chart, nil
 }
 
-// tell tries facts on the job as it stands, and states them if it has no newer request. It gives the job as it
-// is with them. What the scheduler would ignore is refused with its reason, as is what a run asks for that is over.
+// tell tries facts on the present state of a job, and publishes them if there is no newer request about it. It returns the job with
+// them. What the scheduler would ignore is refused with its reason, and so is an operation of a run that is over.
 func (s *Store) tell(ctx context.Context, job string, chart *plan.Chart, op plan.Operation, ask func(*plan.Chart) ([]plan.Control, error)) (*plan.Chart, error) {
 	for try := 0; ; try++ {
 		err := chart.Entitled(op)
@@ -141,12 +141,12 @@ func (s *Store) tell(ctx context.Context, job string, chart *plan.Chart, op plan
 	}
 }
 
-// state publishes facts in their order. Of several the first is the control event: when that was stored, the rest is said
-// whatever else is asked of the job.
+// state publishes facts in their order. The first of several is the control event: once that is stored, the rest is published
+// whatever else happens to the job.
 func (s *Store) state(ctx context.Context, job string, chart *plan.Chart, by *plan.Executor, facts []plan.Control) error {
 	for i, fact := range facts {
 		key := rand.Text()
-		if by != nil && by.Key != "" { // A repeated call states the same fact.
+		if by != nil && by.Key != "" { // A repeated call publishes the same fact.
 			key = fmt.Sprintf("%s/%d", by.Key, i)
 		}
 		e := events.Event{

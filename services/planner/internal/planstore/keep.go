@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// open reads a book, without the plans whose time is over; one that was never written is empty.
+// open reads a book without the plans whose time has come; one that was never written is empty.
 func (s *Store) open(ctx context.Context, name string) (*plan.Book, uint64, error) {
 	e, err := s.bus.Plans().Entry(ctx, bus.BookKey(name))
 	if errors.Is(err, bus.ErrNotFound) {
@@ -27,7 +27,7 @@ func (s *Store) open(ctx context.Context, name string) (*plan.Book, uint64, erro
 	return b, e.Revision, err
 }
 
-// read takes a book from its entry. gone is true if that has plans whose time is over.
+// read decodes a book from its entry. gone is true if the entry has plans whose time has come.
 func (s *Store) read(ctx context.Context, name string, e bus.Entry) (b *plan.Book, gone bool, err error) {
 	b = &plan.Book{}
 	if err := json.Unmarshal(e.Value, b); err != nil {
@@ -46,7 +46,7 @@ func (s *Store) read(ctx context.Context, name string, e bus.Entry) (b *plan.Boo
 	return b, true, nil
 }
 
-// needed reports whether a book is of the agents of a job that has not ended: then all its plans are in use.
+// needed reports whether a book belongs to the agents of a job that has not ended: then all its plans are in use.
 func (s *Store) needed(ctx context.Context, book string) (bool, error) {
 	job, agents := strings.CutSuffix(book, bus.AgentBook(""))
 	if !agents {
@@ -63,7 +63,7 @@ func (s *Store) needed(ctx context.Context, book string) (bool, error) {
 	return !chart.Job.Status.Terminal(), nil
 }
 
-// bound notes what an operation used, and removes what a new plan leaves no room for.
+// bound records which plans an operation used, and removes plans that exceed the limit.
 func (s *Store) bound(ctx context.Context, book string, b, before *plan.Book, reply *Reply) error {
 	b.Note(before, time.Now(), s.limits)
 	if len(b.Boards) <= len(before.Boards) {
@@ -82,14 +82,14 @@ func (s *Store) bound(ctx context.Context, book string, b, before *plan.Book, re
 			Code: events.CodeTooLarge, Field: "book", Message: fmt.Sprintf("book %s has %d plans, and its job is at work with them", book, s.limits.Number), Hint: "delete a plan that is done",
 		}
 	}
-	made := b.Active // What reply.Plan points to moves.
+	made := b.Active // The board that reply.Plan points to moves.
 	b.Drop(excess)
 	reply.Plan, reply.Removed = b.Board(made), excess
 	reply.Text += fmt.Sprintf("\n%s went: the book keeps %d plans.\n", strings.Join(excess, ", "), s.limits.Number)
 	return nil
 }
 
-// written returns a book as it is kept, and whether that differs from before.
+// written returns a book in its stored form, and whether that differs from before.
 func written(before, after *plan.Book) (text []byte, changed bool, err error) {
 	old, err := json.Marshal(before.Stored())
 	if err != nil {
@@ -99,10 +99,10 @@ func written(before, after *plan.Book) (text []byte, changed bool, err error) {
 	return text, err == nil && !bytes.Equal(old, text), err
 }
 
-// every is how often Tidy looks through all books.
+// every is the time between two runs of Tidy over all books.
 const every = time.Hour
 
-// Tidy removes the plans whose time is over, at once and then every hour, until ctx ends. Several stores may do it at the same
+// Tidy removes the plans whose time has come, at once and then every hour, until ctx ends. Several stores may do so at the same
 // time.
 func (s *Store) Tidy(ctx context.Context) {
 	ticker := time.NewTicker(every)
@@ -119,7 +119,7 @@ func (s *Store) Tidy(ctx context.Context) {
 	}
 }
 
-// tidy looks through all books. A book that cannot be read, or that is written to meanwhile, stays as it is.
+// tidy checks all books. A book that cannot be read, or that is written meanwhile, stays as it is.
 func (s *Store) tidy(ctx context.Context) error {
 	prefix := bus.BookKey("")
 	list, err := s.bus.Plans().Under(ctx, strings.TrimSuffix(prefix, "."))
@@ -139,7 +139,7 @@ func (s *Store) tidy(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// shorten writes a book that has fewer plans than its entry, or removes the key when there is nothing left.
+// shorten writes a book that has fewer plans than its entry, or removes the key if nothing is left.
 func (s *Store) shorten(ctx context.Context, e bus.Entry, b *plan.Book) error {
 	if len(b.Boards) == 0 && b.Active == "" {
 		return s.bus.Plans().Remove(ctx, e.Key, e.Revision)

@@ -17,7 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planstore"
 )
 
-// shelf is a store with limits, and the book that a test is about.
+// shelf is a store with limits, and the book that a test uses.
 type shelf struct {
 	*testing.T
 	*planstore.Store
@@ -48,7 +48,7 @@ func (s shelf) create(id string) planstore.Reply {
 	return s.do(plan.Operation{Command: plan.OpCreate, PlanID: id, Title: "T", Steps: []string{"a"}})
 }
 
-// ids are those of the book, in order.
+// ids returns the ids of the book's plans, in order.
 func (s shelf) ids() string {
 	s.Helper()
 	var ids []string
@@ -68,7 +68,7 @@ func TestAPlanGoesWhenItsTimeSinceTheLastUseIsOver(t *testing.T) {
 		zero := 0
 		s.do(plan.Operation{Command: plan.OpMarkStep, PlanID: "marked", StepIndex: &zero, StepStatus: "completed"})
 		s.do(plan.Operation{Command: plan.OpSetActive, PlanID: "active"}) // "left" was in use until now.
-		s.do(plan.Operation{Command: plan.OpGet, PlanID: "old"})          // To look at a plan is no use.
+		s.do(plan.Operation{Command: plan.OpGet, PlanID: "old"})          // Looking at a plan does not count as use.
 		list := s.do(plan.Operation{Command: plan.OpList})
 		in := map[string]float64{}
 		for _, b := range list.Plans {

@@ -10,8 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// Endpoints are the verbs plan.<command> with what answers them. A request is the operation as JSON; "book" names the book
-// it is about.
+// Endpoints returns the handlers of the verbs plan.<command>. A request is the operation as JSON; "book" names its book.
 func (s *Store) Endpoints() map[string]bus.Endpoint {
 	endpoints := map[string]bus.Endpoint{}
 	for _, command := range plan.Operations() {
@@ -30,7 +29,7 @@ func (s *Store) serve(ctx context.Context, command string, request []byte) (Repl
 	return s.Do(ctx, book, op)
 }
 
-// reply writes an answer, or an error as the one shape of faults: several of them as a rejection behind the first.
+// reply writes an answer, or an error as faults: several of them as a rejection after the first.
 func (s *Store) reply(answer Reply, err error) ([]byte, *events.Fault) {
 	var body []byte
 	if err == nil {

@@ -13,18 +13,18 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// Main is the book that is meant when none is named.
+// Main is the default book.
 const Main = "main"
 
-// tries is how often a write is tried while others write to the same book, or speak about the same job.
+// tries is how often a write is tried while others write to the same book, or publish facts about the same job.
 const tries = 16
 
-// Cards gives the experts there are.
+// Cards returns the existing experts.
 type Cards interface {
 	Cards() (cards []events.Card, changed <-chan struct{})
 }
 
-// Store keeps books. It is safe for concurrent use, also by several processes.
+// Store stores books. It is safe for concurrent use, also by several processes.
 type Store struct {
 	bus     *bus.Bus
 	cards   Cards
@@ -33,27 +33,27 @@ type Store struct {
 	logger  *slog.Logger
 }
 
-// New makes a store. New steps of jobs are checked against the cards with the options; books keep what the limits allow.
+// New makes a store. New steps of jobs are checked against the cards with the options; books keep plans within the limits.
 func New(b *bus.Bus, cards Cards, options plan.Options, limits plan.Limits, logger *slog.Logger) *Store {
 	return &Store{bus: b, cards: cards, options: options, limits: limits, logger: logger}
 }
 
-// Reply is the answer to an operation.
+// Reply is the result of an operation.
 type Reply struct {
-	// Text says what came of it, with the plan as people and models read it.
+	// Text describes the result, with the plan in the form for people and models.
 	Text string `json:"text"`
 	// Plan is the plan with its marks; nil for list and delete.
 	Plan *plan.Board `json:"plan,omitempty"`
-	// Plans are all of the book, for list.
+	// Plans are all plans of the book, for list.
 	Plans []plan.Board `json:"plans,omitempty"`
 	// Active is the id of the active plan.
 	Active string `json:"active,omitempty"`
-	// Removed are the ids of plans that had to go for a new one.
+	// Removed are the ids of plans that were removed to make room for a new one.
 	Removed []string `json:"removed,omitempty"`
-	// Request is what a job request takes as its plan, for get: of a plan that is kept, or of a job with the results of its
-	// steps, if it is not too large.
+	// Request is the plan in the form of a job request, for get: of a stored plan, or of a job with the results of its steps, if it
+	// is not too large.
 	Request json.RawMessage `json:"request,omitempty"`
-	// JobID, Status and PlanVersion are those of the job whose graph it is.
+	// JobID, Status and PlanVersion describe the job whose graph it is.
 	JobID       string        `json:"job_id,omitempty"`
 	Status      events.Status `json:"status,omitempty"`
 	PlanVersion int           `json:"plan_version,omitempty"`
@@ -98,7 +98,7 @@ func (s *Store) Do(ctx context.Context, book string, op plan.Operation) (Reply, 
 	return Reply{}, &events.Fault{Code: events.CodeConflict, Field: "book", Message: "others write to book " + book + " at the same time", Hint: "try again"}
 }
 
-// carry does an operation on a book in hand, or on the job that it means.
+// carry executes an operation on a book in memory, or on the job that it concerns.
 func (s *Store) carry(ctx context.Context, b *plan.Book, op plan.Operation) (Reply, error) {
 	if job, maybe := b.Target(op); job != "" {
 		reply, err := s.onJob(ctx, b, job, op)

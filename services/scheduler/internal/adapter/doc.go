@@ -1,3 +1,3 @@
-// Package adapter implements the ports of package loop over the bus: deliveries become decoded events, and messages are published.
-// It decides nothing and keeps no state of jobs.
+// Package adapter implements the ports of package loop over the bus: it decodes deliveries to events, and publishes messages. It
+// decides nothing and keeps no state of jobs.
 package adapter

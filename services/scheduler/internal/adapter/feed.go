@@ -44,7 +44,7 @@ func (f *Feed) Run(ctx context.Context, out chan<- loop.Batch) {
 			return
 		}
 		f.logger.Warn("partition interrupted", "consumer", f.spec.Durable, "error", err)
-		_ = lease.Pause(ctx, retryConsume) // The next call sees whether the feed has ended.
+		_ = lease.Pause(ctx, retryConsume) // The next call checks whether the feed has ended.
 		if err := f.bus.Queues().EnsureConsumer(ctx, f.spec); err != nil && ctx.Err() == nil {
 			f.logger.Warn("cannot create consumer", "consumer", f.spec.Durable, "error", err)
 		}

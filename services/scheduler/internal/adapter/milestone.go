@@ -8,11 +8,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 )
 
-// houseSources begin the sources of events of the house's own services.
+// houseSources begin the sources of events of our own services.
 const houseSources = "jobgraph/"
 
-// milestone passes a milestone of a third-party worker on to the live items of its SubJob: workers of the house pass on
-// their own. A redelivery gives the same item again.
+// milestone passes a third-party worker's milestone on to the live items of its SubJob; our own workers pass on theirs. A
+// redelivery makes the same item again.
 func (f *Feed) milestone(d *bus.Delivery, e *events.Event) {
 	p, ok := e.Data.(*events.SubJobProgressed)
 	if !ok || d.Delivered() > 1 || len(e.Source) >= len(houseSources) && e.Source[:len(houseSources)] == houseSources {
@@ -23,6 +23,6 @@ func (f *Feed) milestone(d *bus.Delivery, e *events.Event) {
 		Text: item.Milestone(p),
 	}
 	if body, err := item.Encode([]item.Item{i}); err == nil {
-		_ = f.bus.Items().Send(e.Job, e.SubJob, body) // Best effort, as every live item.
+		_ = f.bus.Items().Send(e.Job, e.SubJob, body) // Best effort, like every live item.
 	}
 }

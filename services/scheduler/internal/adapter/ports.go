@@ -20,7 +20,7 @@ type Ports struct{ bus *bus.Bus }
 // New makes the ports.
 func New(b *bus.Bus) Ports { return Ports{b} }
 
-// Publish sends a message that a stream keeps.
+// Publish sends a message that a stream stores.
 func (p Ports) Publish(m events.Message, e loop.Expect) loop.Ack {
 	if e.Any {
 		return p.bus.PublishAsync(m, bus.Expect{})
@@ -31,18 +31,18 @@ func (p Ports) Publish(m events.Message, e loop.Expect) loop.Ack {
 // Tell sends a message that is not stored.
 func (p Ports) Tell(subject string, body []byte) error { return p.bus.PublishCore(subject, nil, body) }
 
-// EventsOf gives a job's events after a sequence, in order.
+// EventsOf yields a job's events after a sequence, in order.
 func (p Ports) EventsOf(ctx context.Context, job string, after uint64) iter.Seq2[events.Event, error] {
 	return p.bus.Log().EventsOf(ctx, job, after)
 }
 
-// EventAt gives the event with a sequence, or store.ErrNotFound.
+// EventAt returns the event with a sequence, or store.ErrNotFound.
 func (p Ports) EventAt(ctx context.Context, seq uint64) (events.Event, error) {
 	e, err := p.bus.Log().EventAt(ctx, seq)
 	return e, err
 }
 
-// EndOf gives the event that ended a job, if no request follows it; otherwise the zero event.
+// EndOf returns the event that ended a job, if no request follows it; otherwise the zero event.
 func (p Ports) EndOf(ctx context.Context, job string) (events.Event, error) {
 	end, err := p.bus.Log().LastOf(ctx, job, events.KindJobFinished, events.KindJobFailed, events.KindJobStopped)
 	if err != nil || end.Seq == 0 {
@@ -104,23 +104,23 @@ func (p Ports) ReapJob(ctx context.Context, job string, last uint64) error {
 	return p.bus.Retention().ReapJob(ctx, job, last)
 }
 
-// Read gives the journal of a SubJob and the sequence at which it ends.
+// Read returns the journal of a SubJob and the sequence at which it ends.
 func (p Ports) Read(ctx context.Context, job, subjob string) ([]run.Entry, uint64, error) {
 	return p.bus.Journal(job, subjob).Read(ctx)
 }
 
-// Append adds a record if the journal still ends at last, or gives store.ErrConflict.
+// Append adds a record if the journal still ends at last; otherwise it returns store.ErrConflict.
 func (p Ports) Append(ctx context.Context, job, subjob string, r events.JournalRecord, last uint64) error {
 	_, err := p.bus.Journal(job, subjob).Append(ctx, r, last)
 	return err
 }
 
-// PutBlob keeps bytes under their digest, once.
+// PutBlob stores bytes under their digest, once.
 func (p Ports) PutBlob(ctx context.Context, job string, data []byte) (events.Ref, error) {
 	return p.bus.Blobs().Put(ctx, job, data)
 }
 
-// GetBlob gives them back, or store.ErrNotFound.
+// GetBlob returns them, or store.ErrNotFound.
 func (p Ports) GetBlob(ctx context.Context, job, digest string) ([]byte, error) {
 	data, err := p.bus.Blobs().Get(ctx, job, digest)
 	return data, err

@@ -18,8 +18,8 @@ const (
 	// multiple of the duration of a reading.
 	takersEvery = 500 * time.Millisecond
 	takersPause = 20
-	// takersMost is the maximum age at which it is still used. A runner that leaves announces it, and gives back what arrives in
-	// this time.
+	// takersMost is the maximum age at which it is still used. A runner that leaves announces this, and gives back what arrives in
+	// the meantime.
 	takersMost = bus.BatchLinger - 200*time.Millisecond
 	// takersBound is how long reading may take.
 	takersBound = time.Second

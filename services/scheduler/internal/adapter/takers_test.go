@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
-// takes asks until what is known is fresh.
+// takes asks until the information is fresh.
 func takes(t *Takers, pool string) bool {
 	t.Takes(pool)
 	synctest.Wait()
@@ -59,7 +59,7 @@ func TestAPoolTakesBatchesWhenAllOfItsCardsSaySo(t *testing.T) {
 	})
 }
 
-// A runner that leaves goes on reading until schedulers have heard of it.
+// A runner that leaves continues to read until schedulers have heard of it.
 func TestWhatIsKnownOfCardsIsForgottenBeforeARunnerThatLeavesIsGone(t *testing.T) {
 	if takersMost >= bus.BatchLinger {
 		t.Errorf("used for %s, and a runner lingers for %s", takersMost, bus.BatchLinger)

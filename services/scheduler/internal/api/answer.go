@@ -111,7 +111,7 @@ func chooseInput(job *graph.Job, request string) (*graph.InputState, error) {
 	return nil, &events.Fault{Code: events.CodeNotFound, Field: "request", Message: fmt.Sprintf("no request %.80q is open", request), Hint: "open: " + strings.Join(open, ", ")}
 }
 
-// unfit gives the fault of an answer that does not match its schema; nil if it matches, or if the schema cannot be read.
+// unfit returns the fault of an answer that does not match its schema; nil if it matches, or if the schema cannot be read.
 func unfit(form, answer json.RawMessage) error {
 	s, err := schema.Read(form)
 	if err != nil {

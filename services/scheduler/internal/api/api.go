@@ -19,9 +19,9 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/session"
 )
 
-// States gives kept states.
+// States returns saved states.
 type States interface {
-	// Load gives the kept state if it can be trusted.
+	// Load returns the saved state if it can be trusted.
 	Load(ctx context.Context, job string) (loop.Saved, error)
 }
 
@@ -32,11 +32,11 @@ type API struct {
 	admitter *intake.Admitter
 	gate     *intake.Gate
 	logger   *slog.Logger
-	// Sessions are what the verbs about sessions read and write.
+	// Sessions is the store for the verbs about sessions.
 	Sessions *session.Store
-	// Schedules are what the verbs about schedules read and write.
+	// Schedules is the keeper for the verbs about schedules.
 	Schedules *recurring.Keeper
-	// Ledger has the budgets of sessions and days; nil without one. JobBudget is what a job may spend whose request has no limits.
+	// Ledger has the budgets of sessions and days; nil without one. JobBudget is what a job may spend if its request has no limits.
 	Ledger    *budget.Ledger
 	JobBudget events.Spent
 }

@@ -18,8 +18,8 @@ import (
 // handler answers a verb.
 type handler = func(ctx context.Context, body []byte) (any, error)
 
-// signed lets a verb that changes something be asked for only by a key whose signature counts, in the name of a user of that key. If
-// this scheduler has no list of signers, everyone may ask in every name.
+// signed restricts a verb that changes something to keys whose signatures count, in the name of a user of the key. Without a list
+// of signers, everyone may ask in every name.
 func (v *API) signed(name string, answer handler) handler {
 	row, ok := verb.Find(name)
 	if !ok || row.Effect == verb.Read {
@@ -44,7 +44,7 @@ func (v *API) signed(name string, answer handler) handler {
 	}
 }
 
-// stamped judges a request by its signer, and enters the user.
+// stamped checks a request against its signer, and sets the user.
 func stamped(row *verb.Verb, who *seal.Signer, body []byte) ([]byte, error) {
 	if !row.Permits(rights(who)) && !row.MayOwn(rights(who)) {
 		return nil, &events.Fault{Code: events.CodeNotPermitted, Field: "signature", Message: who.Name + " may not use " + row.Name, Hint: "it takes a key with the right " + row.Needs()}
@@ -54,7 +54,7 @@ func stamped(row *verb.Verb, who *seal.Signer, body []byte) ([]byte, error) {
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(body, &fields) != nil {
-		return body, nil // The verb says what is wrong with it.
+		return body, nil // The verb will say what is wrong with it.
 	}
 	for _, field := range row.By {
 		user, err := who.Named(take(fields, field))
@@ -62,7 +62,7 @@ func stamped(row *verb.Verb, who *seal.Signer, body []byte) ([]byte, error) {
 			return nil, err
 		}
 		if user != "" {
-			fields[field], _ = json.Marshal(user) // A string always is JSON.
+			fields[field], _ = json.Marshal(user) // A string can always be encoded.
 		}
 	}
 	return json.Marshal(fields)
@@ -70,7 +70,7 @@ func stamped(row *verb.Verb, who *seal.Signer, body []byte) ([]byte, error) {
 
 // take removes a field in every spelling that JSON decoding accepts, and returns its text.
 func take(fields map[string]json.RawMessage, field string) (value string) {
-	for name, text := range fields { // any order: with two spellings either user must be permitted, and one is entered.
+	for name, text := range fields { // any order: with two spellings either user must be permitted, and only one is set.
 		if strings.EqualFold(name, field) {
 			if json.Unmarshal(text, &value) != nil {
 				value = string(text)
@@ -89,7 +89,7 @@ func rights(who *seal.Signer) []verb.Role {
 	return list
 }
 
-// mayEnd reports why someone may not end a job: whoever is no operator may end only their own.
+// mayEnd returns why the asker may not end a job: without the right operator, they may end only their own.
 func (v *API) mayEnd(ctx context.Context, name, id string) error {
 	who := intake.Asker(ctx)
 	row, _ := verb.Find(name)
@@ -110,7 +110,7 @@ func (v *API) mayEnd(ctx context.Context, name, id string) error {
 	return &events.Fault{Code: events.CodeNotPermitted, Field: "id", Message: fmt.Sprintf("%s may %s only jobs of its own", who.Name, name), Hint: "it takes a key with the right " + row.Needs()}
 }
 
-// mayApprove reports why someone may not answer a question: one that permits an action takes an approver.
+// mayApprove returns why the asker may not answer a question: one that permits an action needs an approver.
 func mayApprove(ctx context.Context, kind events.InputKind) error {
 	who := intake.Asker(ctx)
 	if who == nil || kind != events.InputApproval && kind != events.InputUnknown {

@@ -17,7 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// source is the CloudEvents source of what people ask for through these verbs.
+// source is the CloudEvents source of the events that people cause through these verbs.
 const source = "jobgraph/api"
 
 // tries is how often a control event is tried while other control events of the same job arrive.

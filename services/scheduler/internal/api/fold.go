@@ -16,7 +16,7 @@ func validID(id string) error {
 	return nil
 }
 
-// fold gives the current state of a job: the saved one plus the log after it. The caller owns the result.
+// fold returns the current state of a job: the saved one plus the log after it. The caller owns the result.
 func (v *API) fold(ctx context.Context, id string) (*graph.Job, error) {
 	if err := validID(id); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (v *API) fold(ctx context.Context, id string) (*graph.Job, error) {
 	return v.foldLog(ctx, id)
 }
 
-// foldLog gives the current state of a job from its log alone: deletions rely on nothing else.
+// foldLog returns the current state of a job from its log alone: deletions rely on nothing else.
 func (v *API) foldLog(ctx context.Context, id string) (*graph.Job, error) {
 	if err := validID(id); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 )
 
 // halt ends the work of a quarantined job: the request is recorded for the time when the job is resumed, work that no worker has
-// taken is purged, and running workers are told at once. The fault says that the job itself stays quarantined.
+// taken is purged, and running workers are notified at once. The fault says that the job itself stays quarantined.
 func (v *API) halt(ctx context.Context, r *verb.Ending, kind events.Kind, data any) (any, error) {
 	e := events.Event{Kind: kind, ID: run.FactID(r.ID, kind, rand.Text()), Job: r.ID, Source: source, Data: data}
 	m, err := events.Encode(v.bus.Names(), e)

@@ -13,7 +13,7 @@ import (
 // mostListed is how many jobs or requests an answer holds by default.
 const mostListed = 500
 
-// selection says which jobs; words are those of Find, in lower case.
+// selection says which jobs to list; words are those of Find, in lower case.
 type selection struct {
 	verb.JobQuery
 	words []string

@@ -55,14 +55,14 @@ func (v *API) Answer(ctx context.Context, r *events.Request) (intake.Taken, erro
 	return v.close(ctx, r, &note)
 }
 
-// newest is the newest open question of a session that a person may answer; nil if there is none.
+// newest returns the newest open question of a session that a person may answer; nil if there is none.
 func (v *API) newest(ctx context.Context, record *session.Record, user string) (*openQuestion, error) {
 	var newest *openQuestion
 	for _, line := range record.Open() {
 		job, err := v.fold(ctx, line.ID)
 		var fault *events.Fault
 		if errors.As(err, &fault) {
-			continue // It is not in the log yet, or any more.
+			continue // It is not in the log yet, or no longer.
 		}
 		if err != nil {
 			return nil, err
@@ -77,8 +77,8 @@ func (v *API) newest(ctx context.Context, record *session.Record, user string) (
 	return newest, nil
 }
 
-// close answers the question with what was noted. A question that was answered otherwise meanwhile leaves the request a job of its
-// own.
+// close answers the question with the noted answer. If the question was answered otherwise meanwhile, the request becomes a job of
+// its own.
 func (v *API) close(ctx context.Context, r *events.Request, note *session.Answer) (intake.Taken, error) {
 	taken := intake.Taken{Job: note.Job, Request: note.Request}
 	closing := &verb.Answer{Ref: verb.Ref{ID: note.Job}, Request: note.Request, Answer: note.Answer, By: r.User, Action: events.Answered}
@@ -93,7 +93,7 @@ func (v *API) close(ctx context.Context, r *events.Request, note *session.Answer
 	return v.again(ctx, r, note)
 }
 
-// again finds out whether a question was closed by the answer that was noted.
+// again finds out whether the noted answer has closed a question.
 func (v *API) again(ctx context.Context, r *events.Request, note *session.Answer) (intake.Taken, error) {
 	taken := intake.Taken{Job: note.Job, Request: note.Request}
 	closing := &verb.Answer{Ref: verb.Ref{ID: note.Job}, Request: note.Request, Answer: note.Answer, By: r.User, Action: events.Answered}
@@ -104,7 +104,7 @@ func (v *API) again(ctx context.Context, r *events.Request, note *session.Answer
 		if err != nil {
 			return taken, err
 		}
-		taken.Seq, err = v.bus.Publish(ctx, m, bus.ExpectNone()) // It was noted, and then the scheduler died.
+		taken.Seq, err = v.bus.Publish(ctx, m, bus.ExpectNone()) // The scheduler died after noting it.
 		if errors.Is(err, bus.ErrConflict) {
 			taken.Reason, err = notMine.Message, nil
 		}
@@ -116,7 +116,7 @@ func (v *API) again(ctx context.Context, r *events.Request, note *session.Answer
 	return taken, err
 }
 
-// fits gives the answer that a message means, or the reason why it is none.
+// fits returns the answer that a message means, or the reason why it is not an answer.
 func (v *API) fits(ctx context.Context, q *openQuestion, r *events.Request) (answer json.RawMessage, reason string, err error) {
 	e, err := v.bus.Log().EventAt(ctx, q.in.Seq)
 	if err != nil {
@@ -154,10 +154,10 @@ func (v *API) fits(ctx context.Context, q *openQuestion, r *events.Request) (ans
 	return answer, reason, nil
 }
 
-// maxMessage is the longest message that is taken as an answer, in bytes.
+// maxMessage limits a message that is treated as an answer, in bytes.
 const maxMessage = 8 << 10
 
-// meaning is a text as an answer to a question.
+// meaning turns a text into an answer to a question.
 func meaning(in *graph.InputState, asked *events.InputRequested, text string) (answer json.RawMessage, reason string) {
 	quoted, err := json.Marshal(text)
 	if err != nil {
@@ -196,7 +196,7 @@ func meaning(in *graph.InputState, asked *events.InputRequested, text string) (a
 	return quoted, ""
 }
 
-// approval is a text as the decision about an action, with the reason of a rejection.
+// approval turns a text into the decision about an action, with the reason of a rejection.
 func approval(text string) (answer json.RawMessage, reason string) {
 	d, why := consent.Because(text)
 	if d == consent.Undecided {
@@ -212,13 +212,13 @@ func approval(text string) (answer json.RawMessage, reason string) {
 	return answer, ""
 }
 
-// edits reports whether a text asks for a change of a plan.
+// edits reports whether a text asks for a change to a plan.
 func edits(text string) bool {
 	text = strings.TrimLeft(strings.ToLower(text), "[ ")
 	return strings.HasPrefix(text, "edit") || strings.HasPrefix(text, "修改")
 }
 
-// planned is an answer to a planner: an object as it is, a decision in one word, anything else as text.
+// planned is an answer for a planner: an object unchanged, a decision in one word, anything else as text.
 func planned(text string, quoted json.RawMessage) json.RawMessage {
 	switch {
 	case strings.HasPrefix(text, "{"):

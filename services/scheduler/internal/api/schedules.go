@@ -44,7 +44,7 @@ func (sc schedules) create(ctx context.Context, body []byte) (any, error) {
 		return nil, err
 	}
 	request, faults := events.DecodeRequest(c.Request)
-	faults = slices.DeleteFunc(faults, func(f events.Fault) bool { // What is wrong with the values is told below.
+	faults = slices.DeleteFunc(faults, func(f events.Fault) bool { // Faults of the values are reported below.
 		return f.Code != events.CodeUnknownField && f.Code != events.CodeMalformed && f.Cause == ""
 	})
 	for i := range faults {
@@ -100,7 +100,7 @@ func (sc schedules) list(ctx context.Context, body []byte) (any, error) {
 	return map[string]any{"schedules": page, "total": len(list)}, nil
 }
 
-// brief is the beginning of a goal, for a list.
+// brief returns the beginning of a goal, for a list.
 func brief(goal string) string {
 	const most = 120
 	if text := []rune(goal); len(text) > most {

@@ -18,7 +18,7 @@ import (
 // sessions answers the verbs about sessions.
 type sessions struct{ view *API }
 
-// verbs are the verbs about sessions.
+// verbs returns the verbs about sessions.
 func (s sessions) verbs() map[string]func(context.Context, []byte) (any, error) {
 	return map[string]func(context.Context, []byte) (any, error){
 		"sessions.list": s.list, "sessions.show": s.show, "sessions.rename": s.rename,
@@ -26,7 +26,7 @@ func (s sessions) verbs() map[string]func(context.Context, []byte) (any, error) 
 	}
 }
 
-// sessionQuery says which sessions.
+// sessionQuery says which sessions to list.
 type sessionQuery struct{ verb.SessionQuery }
 
 func (q *sessionQuery) wants(r *session.Record) bool {
@@ -48,7 +48,7 @@ func (s sessions) list(ctx context.Context, body []byte) (any, error) {
 	list := []*session.Record{}
 	for _, r := range all {
 		if q.wants(r) {
-			r.Jobs = r.Jobs[len(r.Jobs)-1:] // The last one says what it is about.
+			r.Jobs = r.Jobs[len(r.Jobs)-1:] // The last one shows what the session is about.
 			list = append(list, r)
 		}
 	}
@@ -98,7 +98,7 @@ func (s sessions) read(ctx context.Context, body []byte, into any, named *verb.S
 	return r, err
 }
 
-// conversation gives what was said in a session: the last items, those before a sequence, or the first after one.
+// conversation returns what was said in a session: the last items, those before a sequence, or the first after one.
 func (s sessions) conversation(ctx context.Context, body []byte) (any, error) {
 	var q verb.ConversationQuery
 	r, err := s.read(ctx, body, &q, &q.SessionRef)
@@ -196,7 +196,7 @@ func stopFailed(err error) error {
 	return err
 }
 
-// delete removes a session of which nothing is under way, and with "jobs" everything of its jobs, too.
+// delete removes a session without running jobs, and with "jobs" everything of its jobs as well.
 func (s sessions) delete(ctx context.Context, body []byte) (any, error) {
 	var q verb.SessionDeletion
 	r, err := s.read(ctx, body, &q, &q.SessionRef)
@@ -240,8 +240,8 @@ func (s sessions) delete(ctx context.Context, body []byte) (any, error) {
 	return map[string]any{"id": q.ID, "deleted": true, "jobs": deleted}, nil
 }
 
-// belongs gives the request of the job that has an id when that job is one of a session, the zero event when there is none, and nil
-// when the job of the session was deleted and another has taken the id.
+// belongs returns the request of the job with an id if that job is one of a session, the zero event if there is no such job, and
+// nil if the job of the session was deleted and another one has taken the id.
 func (s sessions) belongs(ctx context.Context, id string, r *session.Record) (*events.Event, error) {
 	e, err := s.view.bus.Log().LastOf(ctx, id, events.KindJobRequested)
 	if err != nil {
@@ -257,8 +257,8 @@ func (s sessions) belongs(ctx context.Context, id string, r *session.Record) (*e
 	return &e, nil
 }
 
-// ended refuses a session one of whose jobs, requested at a sequence, goes on; a job that never came to be, or is no more, does not.
-// With all its jobs are to be deleted as well: then their logs say so, and not the record of the session.
+// ended refuses a session if one of its jobs, requested at a sequence, has not ended; jobs that were never admitted, or that no
+// longer exist, do not count. If all its jobs are to be deleted as well, their logs decide, not the record of the session.
 func (s sessions) ended(ctx context.Context, l *session.Line, requested uint64, session string, all bool) error {
 	if !all && l.Status.Terminal() && requested < l.Seq {
 		return nil

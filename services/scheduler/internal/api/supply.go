@@ -15,15 +15,15 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/budget"
 )
 
-// supply answers the verbs about what work needs: budgets and pools.
+// supply answers the verbs about what work depends on: budgets and pools.
 type supply struct{ view *API }
 
-// verbs are the verbs about what work needs.
+// verbs returns the verbs about budgets and pools.
 func (s supply) verbs() map[string]func(context.Context, []byte) (any, error) {
 	return map[string]func(context.Context, []byte) (any, error){"budgets": s.budgets, "pools": s.pools}
 }
 
-// budgets shows what is set, with the budgets of a job and a session that are named.
+// budgets returns the budgets that are set, with those of a job or session if one is named.
 func (s supply) budgets(ctx context.Context, body []byte) (any, error) {
 	var q verb.BudgetQuery
 	if err := decode(body, &q); err != nil {
@@ -69,7 +69,7 @@ func (s supply) pools(ctx context.Context, _ []byte) (any, error) {
 		}
 	}
 	list := verb.PoolList{Pools: []verb.PoolLine{}}
-	for _, name := range slices.Sorted(maps.Keys(facts)) { // The batches of a pool come after it.
+	for _, name := range slices.Sorted(maps.Keys(facts)) { // The batches of a pool follow it.
 		f := facts[name]
 		pool, batches := batch.Of(name)
 		line := verb.PoolLine{Pool: pool, Batches: batches, Waiting: f.Pending, InHand: f.Unsettled, Again: f.Redelivered, Readers: f.Waiting, Limit: f.Limit}

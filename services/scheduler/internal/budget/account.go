@@ -10,20 +10,20 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// mostEntries bounds the jobs that an account tells apart. Beyond it those that spent the least recently are summed up; were
-// one of them to spend again, what it had spent before would count once more.
+// mostEntries bounds the jobs that an account lists separately. Beyond it those that spent least recently are summed up; if one of
+// them spent again, its earlier spending would be counted twice.
 const mostEntries = 1000
 
-// account is what the jobs of one session, or a share of those of one day, have spent: readable JSON.
+// account is what the jobs of one session, or a share of those of one day, have spent, as readable JSON.
 type account struct {
-	// Earlier is the sum of jobs that are no longer told apart.
+	// Earlier is the sum of jobs that are no longer listed separately.
 	Earlier events.Spent `json:"earlier,omitzero"`
-	// Entries are the jobs; Count is how many changes there were, which orders them.
+	// Entries are the jobs; Count is the number of changes, which orders them.
 	Entries map[string]entry `json:"entries"`
 	Count   int              `json:"count"`
 }
 
-// entry is one job: what it had spent when the account first heard of it, and what it has spent since its beginning.
+// entry is one job: what it had spent when the account first listed it, and what it has spent in total.
 type entry struct {
 	Before events.Spent `json:"before,omitzero"`
 	Spent  events.Spent `json:"spent"`
@@ -38,7 +38,7 @@ func read(value []byte) *account {
 	return a
 }
 
-// note enters what a job has spent. It reports whether that is news: a job never spends less than before.
+// note enters what a job has spent. It reports whether that changes anything: a job never spends less than before.
 func (a *account) note(job string, before, spent events.Spent) bool {
 	e, known := a.Entries[job]
 	if !known {
@@ -55,7 +55,7 @@ func (a *account) note(job string, before, spent events.Spent) bool {
 	return true
 }
 
-// sum is what all jobs have spent in the account's time.
+// sum returns what all jobs have spent in the account's time.
 func (a *account) sum() events.Spent {
 	total := a.Earlier
 	for _, job := range a.jobs() {
@@ -64,7 +64,7 @@ func (a *account) sum() events.Spent {
 	return total
 }
 
-// own is what a job has spent since the account heard of it.
+// own returns what a job has spent since the account listed it.
 func (e entry) own() events.Spent {
 	return events.Spent{Tokens: max(0, e.Spent.Tokens-e.Before.Tokens), CostUSD: max(0, e.Spent.CostUSD-e.Before.CostUSD)}
 }

@@ -20,19 +20,19 @@ import (
 type Keys interface {
 	// GetLeader reads a key's value and revision from the leader. With bus.ErrNotFound the revision is that of the marker.
 	GetLeader(ctx context.Context, key string) (value []byte, revision uint64, err error)
-	// Update writes a key that has a revision, or gives bus.ErrConflict.
+	// Update writes a key that has a revision; otherwise it returns bus.ErrConflict.
 	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
-	// Delete removes a key; one that is not there is no error.
+	// Delete removes a key; a missing one is not an error.
 	Delete(ctx context.Context, key string) error
 }
 
-// Budgets are what may be spent; a zero means that there is no such budget.
+// Budgets are what may be spent; zero means that there is no such budget.
 type Budgets struct {
 	// Session is for all jobs of one session together, Day for all jobs from 00:00 to 24:00 UTC.
 	Session, Day events.Spent
 }
 
-// shares is how many accounts a day has: writers of different jobs rarely meet.
+// shares is the number of accounts of a day, so that writers of different jobs rarely conflict.
 const shares = 8
 
 // keptDays is how long the accounts of a day are kept.
@@ -41,13 +41,13 @@ const keptDays = 8
 // believed is for how long the sum of a day that was read counts for further admissions.
 const believed = time.Second
 
-// Ledger keeps the accounts. It is safe for concurrent use.
+// Ledger stores the accounts. It is safe for concurrent use.
 type Ledger struct {
 	keys    Keys
 	budgets Budgets
 	now     func() time.Time
-	// lines keep writers of one account in this process in a line, so that they do not lose to each other; those of other
-	// processes meet at the revision.
+	// lines make writers of one account in this process wait for each other, so that they do not conflict; those of other processes
+	// conflict on the revision.
 	lines [32]sync.Mutex
 
 	mu   sync.Mutex // Guards what was read of the day last; held while it is read, so that one reads for all.
@@ -61,8 +61,8 @@ func New(keys Keys, budgets Budgets, now func() time.Time) *Ledger {
 	return &Ledger{keys: keys, budgets: budgets, now: now}
 }
 
-// Note enters what a job has spent since its beginning: before is what its last saved state says, spent what the next one will.
-// It may be called again with the same.
+// Note enters what a job has spent in total: before is the amount in its last saved state, spent the amount in the next one. It may
+// be called again with the same values.
 func (l *Ledger) Note(ctx context.Context, job, session string, before, spent events.Spent) error {
 	if spent == before {
 		return nil
@@ -121,8 +121,8 @@ func (l *Ledger) forgetOld(ctx context.Context, key string) error {
 	return nil
 }
 
-// Left is what a new job of a session may spend at most, zero where nothing bounds it. Errors: events.Faults when a budget is
-// used up, and the bus's.
+// Left returns what a new job of a session may spend at most, zero if there is no limit. Errors: events.Faults if a budget is used
+// up, and the bus's.
 func (l *Ledger) Left(ctx context.Context, session string) (left events.Spent, err error) {
 	var faults events.Faults
 	if session != "" && l.budgets.Session != (events.Spent{}) {
@@ -166,7 +166,7 @@ func (l *Ledger) Lines(ctx context.Context, session string) ([]verb.BudgetLine, 
 	return lines, nil
 }
 
-// Line shows what is spent of a budget; a zero of the limit bounds nothing.
+// Line shows what is spent of a budget; a zero limit means no limit.
 func Line(scope, id string, limit, spent events.Spent) verb.BudgetLine {
 	line := verb.BudgetLine{Scope: scope, ID: id, Limit: limit, Spent: spent}
 	if limit.Tokens > 0 {
@@ -178,7 +178,7 @@ func Line(scope, id string, limit, spent events.Spent) verb.BudgetLine {
 	return line
 }
 
-// today is what the jobs of this day have spent, as it was that long ago at most.
+// today returns what the jobs of this day have spent, as of that long ago at most.
 func (l *Ledger) today(ctx context.Context, ago time.Duration) (events.Spent, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -199,7 +199,7 @@ func (l *Ledger) today(ctx context.Context, ago time.Duration) (events.Spent, er
 	return sum, nil
 }
 
-// spare lowers what is left to what one more budget leaves, and says when it is used up.
+// spare lowers what is left to what one more budget leaves, and returns faults if that is used up.
 func spare(left, budget, spent events.Spent, field, who, hint string) (events.Spent, events.Faults) {
 	var faults events.Faults
 	fault := func(format string, args ...any) {

@@ -21,7 +21,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// shelf is a bucket in memory, of which every nth write loses to another writer.
+// shelf is a bucket in memory; every nth write loses to another writer.
 type shelf struct {
 	values   map[string][]byte
 	revision map[string]uint64
@@ -65,8 +65,8 @@ func noon() *clock { return &clock{time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 
 var both = Budgets{Session: tokens(1 << 40), Day: tokens(1 << 40)}
 
-// Jobs spend, states are saved, schedulers die between any two steps and begin again from what was saved last: what is counted
-// is what was spent, once.
+// Jobs spend, states are saved, schedulers die between any two steps and continue from the last save: exactly what was spent is
+// counted, once.
 func TestNothingIsCountedTwiceOrLostByACrash(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, at := newShelf(), noon()
@@ -177,7 +177,7 @@ func TestBudgetsAreShownWithWhatIsSpentAndWhenTheyRenew(t *testing.T) {
 		{Scope: "session", ID: "s", Limit: events.Spent{Tokens: 100, CostUSD: 2}, Spent: events.Spent{Tokens: 130, CostUSD: 0.5}, Left: events.Spent{CostUSD: 1.5}},
 		{Scope: "day", Limit: tokens(150), Spent: events.Spent{Tokens: 130, CostUSD: 0.5}, Left: tokens(20), Renews: tomorrow},
 	}
-	if diff := cmp.Diff(want, show("s")); diff != "" { // At once, though admissions believe a sum for a second.
+	if diff := cmp.Diff(want, show("s")); diff != "" { // At once, although admissions use a sum for a second.
 		t.Error(diff)
 	}
 	if lines, err := New(newShelf(), Budgets{}, at.read).Lines(t.Context(), "s"); err != nil || len(lines) > 0 {

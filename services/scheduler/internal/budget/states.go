@@ -10,7 +10,7 @@ import (
 // States wraps the loop's states and updates the accounts before each save, so that they are never behind a saved state.
 type States struct {
 	loop.States
-	// Ledger is where accounts are kept.
+	// Ledger has the accounts.
 	Ledger *Ledger
 }
 

@@ -8,14 +8,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// naive is the same rules, told plainly: a list, searched from its beginning.
+// naive has the same rules in a plain form: a list, searched from its beginning.
 type naive struct {
 	items  []Item
 	rounds map[int]*round // By priority; one without jobs has none.
 }
 
-// round is the groups of a priority: those that have their turn in this round, those that have it in the next one, those that had
-// it and have no jobs, and how many came in while it was under way.
+// round has the groups of a priority: those whose turn comes in this round, those whose turn comes in the next one, those that had
+// it and have no jobs, and how many joined during the round.
 type round struct {
 	now, next, had []string
 	late           int
@@ -98,7 +98,7 @@ func TestEachGroupHasItsTurnWithinTwoRounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var queue Queue
 		groups, turns := map[string]string{}, 0
-		since := map[string]map[string]int{} // What the others have had while a group waits.
+		since := map[string]map[string]int{} // The turns of the others while a group waits.
 		join := func() {
 			item := Item{
 				Job: "j" + strconv.Itoa(len(groups)), Group: rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(t, "group"),
@@ -142,7 +142,7 @@ func TestEachGroupHasItsTurnWithinTwoRounds(t *testing.T) {
 	})
 }
 
-// One that comes behind another's flood is the next, also when the flood's first job had its turn without a wait.
+// A group that arrives behind another's flood is next, even if the flood's first job had its turn without a wait.
 func TestANewcomerIsNext(t *testing.T) {
 	var queue Queue
 	for i := range 5 {

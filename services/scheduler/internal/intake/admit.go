@@ -24,17 +24,17 @@ const maxRequested = events.MaxMessage - 32<<10
 // source is the CloudEvents source of job.requested.
 const source = "jobgraph/scheduler"
 
-// Log is where jobs are admitted.
+// Log is the log to which jobs are admitted.
 type Log interface {
 	// Publish stores a message under an expectation.
 	Publish(ctx context.Context, m events.Message, e bus.Expect) (uint64, error)
-	// EventsOf gives the events of a job in order.
+	// EventsOf yields the events of a job in order.
 	EventsOf(ctx context.Context, job string, after uint64) iter.Seq2[events.Event, error]
 }
 
 // Blobs stores what does not fit a message.
 type Blobs interface {
-	// Put keeps bytes under their digest, once.
+	// Put stores bytes under their digest, once.
 	Put(ctx context.Context, job string, data []byte) (events.Ref, error)
 	// List lists the digests that a job has.
 	List(ctx context.Context, job string) ([]string, error)
@@ -42,24 +42,24 @@ type Blobs interface {
 
 // Sessions enters jobs into their sessions.
 type Sessions interface {
-	// Open adds a job to its session, and says whether it is new there; events.Faults say why it may not join. zone is the
-	// time zone that counts in the session, the request's if it has one.
+	// Open adds a job to its session, and reports whether it is new there; events.Faults say why it may not join. zone is the time
+	// zone that applies in the session, the request's if it has one.
 	Open(ctx context.Context, r *events.Request) (entered bool, zone string, err error)
-	// History is what was said in the session before a job that was just entered, as JSON; nil if nothing was.
+	// History returns what was said in the session before a job that was just entered, as JSON; nil if nothing was.
 	History(ctx context.Context, r *events.Request) (json.RawMessage, error)
 	// Leave removes a job that was not admitted.
 	Leave(ctx context.Context, r *events.Request) error
 }
 
-// Budgets says what may be spent.
+// Budgets tells what may be spent.
 type Budgets interface {
-	// Left is what a new job of a session may spend at most, zero where nothing bounds it; events.Faults when a budget is used up.
+	// Left returns what a new job of a session may spend at most, zero if there is no limit; events.Faults if a budget is used up.
 	Left(ctx context.Context, session string) (events.Spent, error)
 }
 
-// Schedules keeps what recurs.
+// Schedules stores recurring jobs.
 type Schedules interface {
-	// Make creates a schedule, and says whether it is new; events.Faults say what is wrong with it.
+	// Make creates a schedule, and reports whether it is new; events.Faults say what is wrong with it.
 	Make(ctx context.Context, id string, s schedule.Spec, trace string) (made bool, err error)
 }
 
@@ -73,39 +73,39 @@ type Admitter struct {
 	Sessions Sessions
 	// Schedules takes requests that recur; nil if it is not available.
 	Schedules Schedules
-	// Budgets bounds what a job may spend by what is left for its session and day; nil where nothing does.
+	// Budgets bounds what a job may spend by what is left for its session and day; nil for no bound.
 	Budgets Budgets
-	// Questions takes messages to sessions as answers; nil makes a job of each.
+	// Questions treats messages to sessions as answers; with nil each message becomes a job.
 	Questions Questions
 	// Zones knows the time zones of sessions and users; nil where none are kept.
 	Zones Zones
 	// Newest is the number of the newest decision rules that every live scheduler knows; nil leaves it to the defaults.
 	Newest func(ctx context.Context) int
-	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and
-	// what ends it; nil without a collector.
+	// Trace begins a span under a traceparent, with attributes by name and value, and returns the traceparent of the span and a
+	// function that ends it; nil without a collector.
 	Trace func(parent, name string, attributes ...string) (traceparent string, end func(failure string, attributes ...string))
 }
 
-// NewAdmitter makes an admitter; the defaults are the rules of a request that asks for nothing else.
+// NewAdmitter makes an admitter; the defaults are the rules of a request that sets none.
 func NewAdmitter(names events.Names, log Log, blobs Blobs, defaults events.Rules) *Admitter {
 	return &Admitter{names: names, log: log, blobs: blobs, defaults: defaults}
 }
 
-// Admission is what became of a request.
+// Admission is the result of admitting a request.
 type Admission struct {
 	// JobID is the job.
 	JobID string `json:"job_id"`
 	// ScheduleID is the schedule that was created instead of a job, for a request that recurs; JobID is the same.
 	ScheduleID string `json:"schedule_id,omitempty"`
-	// Seq is where job.requested stands in the log.
+	// Seq is the sequence of job.requested in the log.
 	Seq uint64 `json:"seq,omitempty"`
 	// Duplicate is true when the same request was admitted before.
 	Duplicate bool `json:"duplicate,omitempty"`
-	// Answered is the request for input of JobID that this request answered: no new job was made.
+	// Answered is the request for input of JobID that this request has answered: no new job was created.
 	Answered string `json:"answered,omitempty"`
 	// Message is the id of a request that answered.
 	Message string `json:"-"`
-	// Unanswered is the question that is open in the session and that this request, a job of its own, does not answer.
+	// Unanswered is a question that is open in the session and that this request, a separate job, does not answer.
 	Unanswered *Taken `json:"unanswered,omitempty"`
 }
 

@@ -11,21 +11,21 @@ import (
 
 type askerKey struct{}
 
-// WithAsker returns a context for a request whose sender is known.
+// WithAsker returns a context that carries the signer of a request.
 func WithAsker(ctx context.Context, who *seal.Signer) context.Context {
 	return context.WithValue(ctx, askerKey{}, who)
 }
 
-// Asker returns who has signed the request that is handled; nil if no signatures are asked for.
+// Asker returns the signer of the current request; nil if signatures are not required.
 func Asker(ctx context.Context) *seal.Signer {
 	who, _ := ctx.Value(askerKey{}).(*seal.Signer)
 	return who
 }
 
-// Stranger is who asks without a signature: everyone who may send requests may submit a job, in no name.
+// Stranger is the signer of unsigned requests: everyone who may send requests may submit a job, without a user.
 func Stranger() *seal.Signer { return &seal.Signer{Name: "an unsigned request"} }
 
-// named enters the user for whom a request is made. Errors: events.Faults if its sender may not ask in that name.
+// named sets the user for whom a request is made. Errors: events.Faults if its sender may not ask in that name.
 func named(ctx context.Context, r *events.Request) error {
 	who := Asker(ctx)
 	if who == nil {
@@ -40,7 +40,8 @@ func named(ctx context.Context, r *events.Request) error {
 	return err
 }
 
-// withSender returns a context that knows who has sent a queued request. Errors: events.Faults for a signature that does not count.
+// withSender returns a context that carries the sender of a queued request. Errors: events.Faults for a signature that does not
+// count.
 func withSender(ctx context.Context, d *bus.Delivery) (context.Context, error) {
 	who, asked, err := d.Signer()
 	var fault *events.Fault

@@ -99,7 +99,7 @@ func (c *cursor) arrange(start int, entries []entry) {
 	}
 }
 
-// string reads a text and gives it as json.Marshal writes it.
+// string reads a text and returns it as json.Marshal writes it.
 func (c *cursor) string() []byte {
 	start, plain := c.at, true
 	for c.at++; c.text[c.at] != '"'; c.at++ {

@@ -7,8 +7,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// checkBudget lowers the budgets of a job to what is left for its session and day: from then on they are its own, and the core keeps
-// them. A request that is refused because nothing is left may be a repeat of one that was admitted: then that is done already.
+// checkBudget lowers the budgets of a job to what is left for its session and day: from then on they are its own, and the core
+// enforces them. A request that is refused because nothing is left may be a repeat of one that was admitted; then it has been
+// admitted already.
 func (a *Admitter) checkBudget(ctx context.Context, requested *events.JobRequested) (admission Admission, done bool, err error) {
 	if a.Budgets == nil {
 		return admission, false, nil

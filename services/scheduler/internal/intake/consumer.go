@@ -44,7 +44,8 @@ type Consumer struct {
 	Queue  Queue
 	Teller Teller
 	Stream string
-	// Rejected is where rejections are announced, Answered where requests that answered a question are; empty for nowhere.
+	// Rejected is the subject that announces rejections, Answered the subject that announces requests that answered a question;
+	// empty for none.
 	Rejected, Answered string
 	Meter              Meter
 	Logger             *slog.Logger
@@ -92,7 +93,7 @@ func (c *Consumer) read(ctx context.Context, out chan<- []bus.Delivery) error {
 	}
 }
 
-// take admits one request and settles its delivery. It gives the sequence of the published event, 0 for none. Errors do not stop
+// take admits one request and settles its delivery. It returns the sequence of the published event, 0 for none. Errors do not stop
 // the consumer.
 func (c *Consumer) take(ctx context.Context, d *bus.Delivery) (stated uint64) {
 	m := d.Message()
@@ -141,7 +142,7 @@ func (c *Consumer) reject(job string, faults events.Faults) {
 	c.announce(c.Rejected, events.Rejection{JobID: job, Faults: faults}, job)
 }
 
-// announce tells listeners what became of a queued request.
+// announce publishes the result of a queued request to listeners.
 func (c *Consumer) announce(subject string, what any, job string) {
 	body, err := json.Marshal(what)
 	if err == nil {

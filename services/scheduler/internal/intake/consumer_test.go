@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
-// slowLog stores nothing before it is let: it counts what is to be stored at once.
+// slowLog stores nothing until it is released: it counts what is to be stored at once.
 type slowLog struct {
 	let chan struct{}
 
@@ -23,7 +23,7 @@ type slowLog struct {
 	now int
 }
 
-// count adds to what is being stored, and gives it.
+// count adds to the number of requests being stored, and returns it.
 func (l *slowLog) count(by int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,24 +7,24 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 )
 
-// door admits requests as fast as jobs make progress. All of it belongs to the goroutine of run.
+// door admits requests as fast as jobs make progress. Everything in it belongs to the goroutine of run.
 type door struct {
 	*Consumer
 	hall hall
 	// now and bytes are the number and size of requests in progress.
 	now, bytes int
 	settled    chan outcome
-	// unseen are the sequences of admitted jobs that no scheduler is known to have received yet.
+	// unseen are the sequences of admitted jobs that no scheduler has received yet, as far as is known.
 	unseen []uint64
-	// there is the broker's answer about the load if this process has heard nothing since measured; asking is true during the
+	// there is the broker's answer about the load, if this process has heard nothing since measured; asking is true during the
 	// request.
 	there    Motion
 	asked    chan Motion
 	asking   bool
 	measured time.Time
-	// closed is why nothing is let in.
+	// closed says why nothing is admitted.
 	closed string
-	// toldHeld and toldMoving are the numbers that were reported last.
+	// toldHeld and toldMoving are the last reported numbers.
 	toldHeld, toldMoving int
 }
 
@@ -37,7 +37,7 @@ type outcome struct {
 const (
 	// askAfter is how long the load may stay unchanged, with requests waiting, before the broker is asked.
 	askAfter = 100 * time.Millisecond
-	// idle is how long nothing happens by itself.
+	// idle is how long the loop sleeps when nothing is due.
 	idle = time.Hour
 )
 
@@ -80,7 +80,7 @@ func (d *door) run(ctx, work context.Context, read <-chan []bus.Delivery, failed
 	}
 }
 
-// tell reports how many requests are held, if that has changed.
+// tell reports the number of held requests, if it has changed.
 func (d *door) tell() {
 	held, moving := len(d.hall.byKey), 0
 	if d.Load != nil && held > 0 {
@@ -103,7 +103,7 @@ func (d *door) sleep() time.Duration {
 	return askAfter
 }
 
-// admit starts as many requests as there is room for.
+// admit admits as many requests as there is room for.
 func (d *door) admit(ctx, work context.Context) {
 	if d.hall.empty() {
 		return
@@ -117,31 +117,31 @@ func (d *door) admit(ctx, work context.Context) {
 	for room := d.room(); room > 0 && !d.hall.empty(); room-- {
 		size := min(max(d.hall.head().size, leastBytes), bytesAtOnce)
 		if d.bytes+size > bytesAtOnce {
-			return // There is room when a request in progress is settled.
+			return // There will be room when a request in progress is settled.
 		}
 		r := d.hall.next()
 		d.now++
 		d.bytes += size
-		go func() { d.settled <- outcome{size, d.take(work, &r.delivery)} }() // Taken by run or by close.
+		go func() { d.settled <- outcome{size, d.take(work, &r.delivery)} }() // Received by run or by close.
 	}
 	if d.Load != nil && !d.hall.empty() && !d.asking && time.Since(d.measured) >= askAfter {
 		d.ask(ctx)
 	}
 }
 
-// ask starts to ask the broker for the load. It does not block.
+// ask starts a request to the broker for the load, without blocking.
 func (d *door) ask(ctx context.Context) {
 	d.asking, d.measured = true, time.Now()
-	go func() { // Ends with the answer; the channel has room for it.
+	go func() { // Ends with the answer, for which the channel has room.
 		m, err := d.Load.There(ctx)
 		if err != nil {
-			m = Motion{} // What is known here counts.
+			m = Motion{} // The load of this process counts.
 		}
 		d.asked <- m
 	}()
 }
 
-// open checks whether the log has room at all.
+// open checks whether the log has any room.
 func (d *door) open(ctx context.Context) bool {
 	reason := d.Gate.Closed(ctx)
 	if reason != "" && d.closed == "" {
@@ -151,7 +151,7 @@ func (d *door) open(ctx context.Context) bool {
 	return reason == ""
 }
 
-// room is how many more requests may be admitted.
+// room returns how many more requests may be admitted.
 func (d *door) room() int {
 	if d.Load == nil || d.Most == 0 {
 		return mostHeld
@@ -176,7 +176,7 @@ func (d *door) settle(o outcome) {
 	}
 }
 
-// close waits for requests in progress, and gives back the held ones.
+// close waits for requests in progress, and returns the held ones to the queue.
 func (d *door) close() {
 	for d.now > 0 {
 		d.settle(<-d.settled)

@@ -19,7 +19,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
-// diary is a log that notes which jobs were admitted, in order.
+// diary is a log that records which jobs were admitted, in order.
 type diary struct {
 	names events.Names
 
@@ -43,7 +43,7 @@ func (d *diary) admitted() []string {
 	return slices.Clone(d.jobs)
 }
 
-// scale is a load that a test sets.
+// scale is a load that a test controls.
 type scale struct {
 	*Gauge
 	there Motion
@@ -52,7 +52,7 @@ type scale struct {
 
 func (s *scale) There(context.Context) (Motion, error) { s.asked++; return s.there, nil }
 
-// lobby is an intake with a place for so many jobs in motion.
+// lobby is an intake with room for n jobs in motion.
 type lobby struct {
 	*servicetest.Env
 	diary *diary
@@ -88,7 +88,7 @@ func (l *lobby) ask(id, more string) {
 	l.Publish(l.Names.Request(), fmt.Appendf(nil, `{"id":%q,"goal":"g"%s}`, id, more))
 }
 
-// turn says that the jobs admitted so far were seen and are in motion no more, and gives those admitted since.
+// turn reports that the jobs admitted so far were seen and are no longer in motion, and returns those admitted since.
 func (l *lobby) turn() []string {
 	before := len(l.diary.admitted())
 	l.load.Of(0).Set(0, uint64(before))
@@ -176,7 +176,7 @@ func TestRequestsThatWaitAreHeldAndGivenBackAtTheEnd(t *testing.T) {
 		l.stop()
 		l.most = 100
 		l.open()
-		<-time.After(time.Second) // Less than the consumer waits for a reader that is gone.
+		<-time.After(time.Second) // Less than the consumer waits for a missing reader.
 		if got := len(l.diary.admitted()); got != 10 {
 			t.Errorf("%d of 10 are admitted by the next reader", got)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// What cannot be stored is refused at once, with what to do; while only the log is full the queue of requests keeps it.
+// A request that cannot be stored is refused at once, with advice; while only the log is full, the queue of requests keeps it.
 func TestAFullDiskRefusesAtOnceAndAFullLogPointsToTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var facts bus.StreamFacts

@@ -24,7 +24,7 @@ type held struct {
 	delivery bus.Delivery
 	size     int
 	told     time.Time
-	gone     bool // It waits no more.
+	gone     bool // It no longer waits.
 }
 
 // hall holds the waiting requests. They are admitted tenant by tenant: a user, otherwise a session, otherwise all requests without
@@ -33,9 +33,9 @@ type hall struct {
 	line  fair.Queue
 	byKey map[string]*held
 	bytes int
-	// first is the request whose turn it is, once determined.
+	// first is the request whose turn it is, once that is determined.
 	first string
-	// order has the requests by the time of their last in-progress message; some are gone.
+	// order has the requests by the time of their last in-progress message; some no longer wait.
 	order []*held
 }
 
@@ -75,11 +75,11 @@ func item(key string, body []byte) fair.Item {
 	case r.Session != "":
 		t.Group = "session " + r.Session
 	}
-	t.Priority, t.Late = r.Priority, len(body) <= smallRequest && r.Session == "" // Those of a session keep their order.
+	t.Priority, t.Late = r.Priority, len(body) <= smallRequest && r.Session == "" // Requests of a session keep their order.
 	return t
 }
 
-// head is the request whose turn it is; nil if none waits. It keeps its turn when others arrive.
+// head returns the request whose turn it is; nil if none waits. It keeps its turn when others arrive.
 func (h *hall) head() *held {
 	if h.first == "" {
 		h.first, _ = h.line.Next()
@@ -87,7 +87,7 @@ func (h *hall) head() *held {
 	return h.byKey[h.first]
 }
 
-// next takes that one out.
+// next removes and returns that request.
 func (h *hall) next() *held {
 	r := h.head()
 	if r == nil {
@@ -118,7 +118,7 @@ func (h *hall) tell(now time.Time) (failed error) {
 	return failed
 }
 
-// leave gives back all waiting requests, for other readers.
+// leave returns all waiting requests to the queue, for other readers.
 func (h *hall) leave() (failed error) {
 	for r := h.next(); r != nil; r = h.next() {
 		if err := r.delivery.Nak(0); err != nil {

@@ -55,7 +55,7 @@ func (o Origin) id(body []byte) string {
 	return hashID("api", o.Nonce, string(body))
 }
 
-// hashID gives "j" and 26 characters that depend on every part.
+// hashID returns "j" and 26 characters that depend on every part.
 func hashID(parts ...string) string {
 	h := sha256.New()
 	for _, part := range parts {
@@ -65,7 +65,7 @@ func hashID(parts ...string) string {
 	return "j" + strings.ToLower(text)
 }
 
-// digestOf is the SHA-256 of a request as canonical JSON: sorted keys, no blanks, numbers as given, without the id.
+// digestOf returns the SHA-256 of a request as canonical JSON: sorted keys, no white space, numbers unchanged, without the id.
 func digestOf(r *events.Request) (string, error) {
 	plain := *r
 	plain.ID = ""

@@ -5,16 +5,17 @@ import (
 	"sync"
 )
 
-// Load says how much work the schedulers have: admitting more would only slow it down.
+// Load is the work that the schedulers have: admitting more would only slow it down.
 type Load interface {
-	// Here is the load that the partitions of this process report. Changed gets a value when it has changed; one reader may wait.
+	// Here returns the load that the partitions of this process report. Changed gets a value when it has changed; one reader may
+	// wait.
 	Here() Motion
 	Changed() <-chan struct{}
-	// There asks the broker, for partitions that another scheduler has.
+	// There asks the broker about partitions of other schedulers.
 	There(ctx context.Context) (Motion, error)
 }
 
-// Motion is what goes on.
+// Motion is the amount of work in progress.
 type Motion struct {
 	// Jobs is the number of jobs with events that no save covers yet.
 	Jobs int
@@ -26,19 +27,19 @@ type Motion struct {
 type Gauge struct {
 	changed chan struct{}
 
-	mu    sync.Mutex // Guards what is below.
+	mu    sync.Mutex // Guards the fields below.
 	parts []Motion
 }
 
-// NewGauge makes a gauge for so many partitions.
+// NewGauge makes a gauge for a number of partitions.
 func NewGauge(partitions int) *Gauge {
 	return &Gauge{changed: make(chan struct{}, 1), parts: make([]Motion, partitions)}
 }
 
-// Of gives the dial on which a partition reports its load.
+// Of returns the dial on which a partition reports its load.
 func (g *Gauge) Of(partition int) *Dial { return &Dial{g, partition} }
 
-// Here is the sum over the partitions.
+// Here returns the sum over the partitions.
 func (g *Gauge) Here() Motion {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -50,7 +51,7 @@ func (g *Gauge) Here() Motion {
 	return sum
 }
 
-// Changed gets a value when a partition has said something new.
+// Changed gets a value when a partition has reported something new.
 func (g *Gauge) Changed() <-chan struct{} { return g.changed }
 
 // Dial is one partition's part of a gauge.
@@ -59,7 +60,7 @@ type Dial struct {
 	partition int
 }
 
-// Set says what is in motion now.
+// Set reports what is in motion now.
 func (d *Dial) Set(jobs int, seen uint64) {
 	d.gauge.mu.Lock()
 	now := Motion{jobs, seen}

@@ -33,7 +33,7 @@ func Resolve(rules events.Rules, r *events.Request) events.Rules {
 	rules.ConcurrencyKey = l.ConcurrencyKey
 	set(&rules.KeyConcurrency, l.KeyConcurrency)
 	if most := rules.KeyConcurrency; most > 0 && (rules.Concurrency == 0 || rules.Concurrency > most) {
-		rules.Concurrency = most // What is shared with others is no more for one.
+		rules.Concurrency = most // What is shared with others is no more for one job.
 	}
 	set(&rules.RetryDelay, l.RetryDelay)
 	set(&rules.Deadline, l.Deadline)

@@ -11,13 +11,13 @@ import (
 
 // Zones knows the time zones of sessions and users; "" for one without.
 type Zones interface {
-	// SessionZone returns the time zone that counts in a session.
+	// SessionZone returns the time zone that applies in a session.
 	SessionZone(ctx context.Context, session string) (string, error)
 	// UserZone returns the time zone of a user.
 	UserZone(ctx context.Context, user string) (string, error)
 }
 
-// checkZone reports a time zone of a request that does not exist.
+// checkZone returns a fault for a request whose time zone does not exist.
 func checkZone(r *events.Request) events.Faults {
 	if f := moment.CheckZone("timezone", r.Timezone, time.LoadLocation); f != nil {
 		return events.Faults{*f}
@@ -40,7 +40,7 @@ func (a *Admitter) zone(ctx context.Context, known, user, caller string) (string
 	return known, nil
 }
 
-// Zone gives a schedule without a time zone, if one matters, that of its request, session or user, else the caller's.
+// Zone sets the time zone of a schedule that has none, if one matters: that of its request, session or user, else the caller's.
 func (a *Admitter) Zone(ctx context.Context, s *schedule.Spec, caller string) error {
 	r := &s.Request
 	if s.When.Timezone != "" || !moment.Zoned(&s.When) {

@@ -8,7 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
-// kept are the zones of the session "desk" and the user "ann".
+// kept has the time zones of the session "desk" and the user "ann".
 type kept struct{ session, user string }
 
 func (k kept) SessionZone(_ context.Context, session string) (string, error) {

@@ -11,13 +11,13 @@ type unacked struct {
 	seq   uint64
 	// marked is true when it may be acknowledged.
 	marked bool
-	// told is when the consumer was last told that the delivery is in progress, and tells how often.
+	// told is when the consumer last learned that the delivery is in progress, and tells how often.
 	told  time.Time
 	tells int
 }
 
-// Intervals of in-progress messages: well before redelivery, which is after five seconds, a limited number at a time, and not for
-// ever: a delivery that cannot be saved here for a minute should go to another scheduler.
+// Intervals of in-progress messages: well before redelivery, which happens after five seconds; a limited number at a time; and not
+// for ever, since a delivery that cannot be saved here within a minute should go to another scheduler.
 const (
 	tellAfter = 1250 * time.Millisecond
 	maxTold   = 4096
@@ -31,11 +31,11 @@ type ackTracker struct {
 	// open is the number of unacknowledged deliveries; marked are those that may be acknowledged.
 	open   int
 	marked []*unacked
-	// held are the open deliveries, ordered by the time of their last in-progress message, from the index first on; some are
+	// held are the open deliveries, ordered by the time of their last in-progress message, starting at the index first; some are
 	// marked.
 	held  []*unacked
 	first int
-	// last is the consumer's sequence of the last delivery; 0 before the first. seen is the last event of all that were delivered.
+	// last is the consumer's sequence of the last delivery; 0 before the first. seen is the last event of all deliveries.
 	last, seen uint64
 }
 
@@ -46,8 +46,8 @@ type jobAcks struct {
 	// checked is how many of them are known to be newer than the save up to checkedSeq.
 	checked    int
 	checkedSeq uint64
-	// kept is since when deliveries are kept open although a save covers them, because work of the job waits; zero if they are
-	// not.
+	// kept is the time since which deliveries are kept open although a save covers them, because work of the job waits; zero if
+	// they are not.
 	kept time.Time
 }
 
@@ -115,7 +115,7 @@ func (a *ackTracker) markCovered(j *jobAcks, saved uint64, all bool) {
 // cover marks the deliveries of a job that its saved state covers.
 func (a *ackTracker) cover(j *job) {
 	if j.loading() {
-		return // It is unknown what the saved state still has pending.
+		return // The commands that the saved state still has pending are unknown.
 	}
 	if !j.acks.kept.IsZero() {
 		if j.phase != ready || j.late() || j.retry.pending() {
@@ -126,8 +126,8 @@ func (a *ackTracker) cover(j *job) {
 	a.markCovered(&j.acks, j.save.seq, j.clean())
 }
 
-// merge replaces an open delivery by its repeat, and reports whether there was one: one acknowledgement settles both. Its time of
-// the last in-progress message stays, so that held keeps its order.
+// merge replaces an open delivery by its repeat, and reports whether there was one: one acknowledgement settles both. The time of
+// its last in-progress message stays, so that held keeps its order.
 func (a *ackTracker) merge(j *jobAcks, repeat *unacked) bool {
 	for _, d := range j.open {
 		if d.seq == repeat.seq && !d.marked {
@@ -156,7 +156,7 @@ func (a *ackTracker) keeps(j *jobAcks) bool {
 	return a.now.Sub(j.kept) < turnPatience
 }
 
-// keepNoLonger allows the deliveries of a job to be acknowledged, as far as a save covers them.
+// keepNoLonger allows the deliveries of a job to be acknowledged as far as a save covers them.
 func (j *jobAcks) keepNoLonger() {
 	if !j.kept.IsZero() {
 		j.kept, j.checked = time.Time{}, 0
@@ -187,7 +187,7 @@ func (a *ackTracker) tellInProgress() error {
 		d.told = a.now
 		a.held = append(a.held, d)
 	}
-	if a.first > len(a.held)/2 { // Moves each one once on average.
+	if a.first > len(a.held)/2 { // Each one is moved once on average.
 		n := copy(a.held, a.held[a.first:])
 		clear(a.held[n:])
 		a.held, a.first = a.held[:n], 0

@@ -10,13 +10,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// slip notes what becomes of one delivery.
+// slip records what happens to one delivery.
 type slip struct{ acked, told int }
 
 func (s *slip) Ack() error        { s.acked++; return nil }
 func (s *slip) InProgress() error { s.told++; return nil }
 
-// newAcks makes a tracker that has so many deliveries, events 1 to n.
+// newAcks makes a tracker with n deliveries, events 1 to n.
 func newAcks(n int) (a *ackTracker, j *jobAcks, slips []*slip) {
 	a, j = &ackTracker{env: &env{Settings: Default(events.NewNames(""), slog.New(slog.DiscardHandler)), now: time.Unix(0, 0)}}, &jobAcks{}
 	list := make([]Delivery, n)

@@ -8,18 +8,18 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/fair"
 )
 
-// admission limits the work in the queues of pools, and decides whose work is next. It is only memory: after a restart the
+// admission limits the work in the queues of pools, and decides whose work is next. It is held in memory only: after a restart the
 // commands of the jobs are pending again, and wait here again.
 type admission struct {
 	*env
 	builder *workBuilder
 	limits  map[string]*queueLimit
-	// gate admits runs of current, the job whose commands are being read.
+	// gate decides about the runs of current, the job whose commands are being read.
 	gate    func(pool string) bool
 	current *job
 	// refused is true if a command was held back since the jobs were last read.
 	refused bool
-	// done receives readings of pools' queues, of which underWay are outstanding.
+	// done receives the readings of pools' queues; underWay are outstanding.
 	done     chan reading
 	underWay int
 }
@@ -31,25 +31,25 @@ type queueLimit struct {
 	queue fair.Queue
 }
 
-// use is what a job has in the queue of a pool.
+// use is a job's share of a pool's queue.
 type use struct {
 	limit           *queueLimit
 	queued, running int
 }
 
-// jobLimits is what admission knows of one job.
+// jobLimits is what admission stores about one job.
 type jobLimits struct {
-	// uses is what the job has in the queues of pools.
+	// uses are the job's shares of the queues of pools.
 	uses []use
 	// behind is true while work of it waits for its turn.
 	behind bool
-	// turns are the limits in which its turn has come while its state was being loaded.
+	// turns are the limits in which the job's turn has come while its state was being loaded.
 	turns []*queueLimit
 	// listed is true while the job is in the list of a rebalance.
 	listed bool
 }
 
-// leave removes what a job counts for: its state is no longer in memory, or it has ended.
+// leave removes the shares of a job whose state is no longer in memory, or that has ended.
 func (l *jobLimits) leave() {
 	for i := range l.uses {
 		l.uses[i].limit.drop(l.uses[i])
@@ -63,7 +63,7 @@ func newAdmission(b *workBuilder) *admission {
 	return a
 }
 
-// limit is that of a pool.
+// limit returns the limit of a pool.
 func (a *admission) limit(pool string) *queueLimit {
 	l := a.limits[pool]
 	if l == nil {
@@ -73,7 +73,7 @@ func (a *admission) limit(pool string) *queueLimit {
 	return l
 }
 
-// use is what a job has in the queue of a pool; initially nothing.
+// use returns a job's share of a pool's queue, initially empty.
 func (a *admission) use(j *job, pool string) *use {
 	for i := range j.limits.uses {
 		if j.limits.uses[i].limit.pool == pool {
@@ -84,7 +84,7 @@ func (a *admission) use(j *job, pool string) *use {
 	return &j.limits.uses[len(j.limits.uses)-1]
 }
 
-// pending gives the commands of a job that may be published now. Without a window these are all.
+// pending returns the commands of a job that may be published now. Without a window these are all.
 func (a *admission) pending(j *job) []graph.Command {
 	if a.Window == 0 {
 		return j.state.Pending()
@@ -132,8 +132,8 @@ func (a *admission) count(ctx context.Context, j *job) {
 	}
 }
 
-// item is a job in the fair queue: it shares the turns of its session, otherwise of its user, otherwise of all jobs without
-// either.
+// item returns a job as an item of the fair queue: it shares the turns of its session, otherwise of its user, otherwise of all jobs
+// without either.
 func (a *admission) item(ctx context.Context, j *job) fair.Item {
 	s := &j.state.State
 	t := fair.Item{Job: j.id}
@@ -143,7 +143,7 @@ func (a *admission) item(ctx context.Context, j *job) fair.Item {
 	case s.User != "":
 		t.Group = "user " + s.User
 	}
-	if r, err := a.builder.requested(ctx, j); err == nil { // The work could not be written either, and that error is reported.
+	if r, err := a.builder.requested(ctx, j); err == nil { // The work could not be built either; that error will be reported.
 		t.Priority = r.Request.Priority
 	}
 	return t
@@ -169,14 +169,14 @@ func (a *admission) fit() {
 	}
 }
 
-// promise counts a run of a job whose turn has come but whose state is not in memory: it is loaded first.
+// promise counts a run of a job whose turn has come but whose state must be loaded first.
 func (a *admission) promise(j *job, limit *queueLimit) {
 	j.limits.turns = append(j.limits.turns, limit)
 	a.use(j, limit.pool).queued++ // It counts until the uses of the job are known.
 	limit.enter(a.now, 1)
 }
 
-// release admits one run of a job whose turn it is in a limit.
+// release admits one run of a job whose turn has come in a limit.
 func (j *job) release(limit *queueLimit) {
 	released := j.state.Release(limit.pool, 1)
 	j.changed = j.changed || released > 0
@@ -187,7 +187,7 @@ func (a *admission) takeTurns(j *job) {
 	if len(j.limits.turns) == 0 {
 		return
 	}
-	j.state.PendingWithin(func(string) bool { return false }) // Finds what waits; other commands stay pending.
+	j.state.PendingWithin(func(string) bool { return false }) // This finds out what waits; other commands stay pending.
 	for _, limit := range j.limits.turns {
 		j.release(limit)
 	}

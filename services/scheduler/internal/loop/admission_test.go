@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// newTestAdmission makes an admission with a window of so many runs, whose queues can be read: one run is let in at first.
+// newTestAdmission makes an admission with a window of n runs and readable queues: at first one run is admitted.
 func newTestAdmission(t *testing.T, window int) *admission {
 	a := newFake().partition(t).admission
 	a.Window, a.now = window, time.Unix(1000, 0)
@@ -31,7 +31,7 @@ func TestAJobThatLeavesMakesRoom(t *testing.T) {
 	a.admits("p")
 	a.admits("p")
 	first.limits.leave()
-	first.limits.leave() // Twice is as good as once.
+	first.limits.leave() // Calling it twice does no harm.
 	a.current = second
 	if !a.admits("p") || a.limit("p").queued != 1 {
 		t.Errorf("%d runs count for the pool", a.limit("p").queued)

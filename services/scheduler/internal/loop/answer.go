@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// onAcks handles the acks of a batch and continues with its jobs. A job that gets news with every ack would always be in flight
-// and never saved, so a job whose save is due is saved before its inbox is read.
+// onAcks handles the acks of a batch and continues with its jobs. A job that gets new events with every ack would always be in
+// flight and never saved, so a job whose save is due is saved before its inbox is read.
 func (p *Partition) onAcks(ctx context.Context, b *inFlightBatch) error {
 	if err := p.settle(ctx, b); err != nil {
 		return err
@@ -24,12 +24,12 @@ func (p *Partition) onAcks(ctx context.Context, b *inFlightBatch) error {
 	return p.step(ctx, Batch{})
 }
 
-// pressed reports whether a job with news should be saved first.
+// pressed reports whether a job with new events should be saved first.
 func (p *Partition) pressed(j *job) bool {
 	return len(j.inbox) > 0 && p.saver.saveable(j) && (p.saver.due(j) || p.acks.full())
 }
 
-// settle marks the commands of a batch as delivered, and touches the jobs that can continue.
+// settle marks the commands of a batch as delivered, and marks the jobs that can continue as dirty.
 func (p *Partition) settle(ctx context.Context, b *inFlightBatch) error {
 	p.outbox.underWay--
 	p.now = time.Now()
@@ -45,11 +45,11 @@ func (p *Partition) settle(ctx context.Context, b *inFlightBatch) error {
 	for i := range b.pending {
 		s := &b.pending[i]
 		if s.job.state == nil {
-			continue // An earlier command of this batch, or an event in the meantime, made the loop drop the state.
+			continue // An earlier command of this batch, or an event in the meantime, has made the loop drop the state.
 		}
 		if err := p.outbox.settle(ctx, s); crashed(err) {
 			return err
-		} else if err != nil && !s.job.retry.pending() { // Many at once are one failure.
+		} else if err != nil && !s.job.retry.pending() { // Many failures at once count as one.
 			p.work.postpone(s.job, fmt.Errorf("%s %s: %w", s.cmd.Kind, s.cmd.SubJob, err))
 		} else if err == nil && s.deleted() {
 			p.forget(s.job)
@@ -60,7 +60,7 @@ func (p *Partition) settle(ctx context.Context, b *inFlightBatch) error {
 	}
 	for _, j := range b.jobs {
 		switch {
-		case j.phase == gone: // It is deleted; a job with the same id is another job.
+		case j.phase == gone: // It was deleted; a job with the same id is another job.
 		case j.retry.pending():
 			p.work.later(j)
 		default:
@@ -71,8 +71,8 @@ func (p *Partition) settle(ctx context.Context, b *inFlightBatch) error {
 	return nil
 }
 
-// forget removes a deleted job from memory. Events that arrived since belong to no job or to the next one with its id; the log
-// says which.
+// forget removes a deleted job from memory. Events that have arrived since belong to no job or to the next one with its id; the log
+// tells.
 func (p *Partition) forget(j *job) {
 	if len(j.inbox) > 0 {
 		p.cache.drop(j)
@@ -136,10 +136,10 @@ func (p *Partition) onLoaded(ctx context.Context, r loaded) error {
 				return err
 			}
 		} else {
-			j.inbox = nil // The log has these events and is read again.
+			j.inbox = nil // The log has these events and will be read again.
 			p.work.touch(j)
 		}
-		j.limits.turns = nil // A job that has not had its turn is queued again.
+		j.limits.turns = nil // A job that has not had its turn will be queued again.
 		if j.busy() {
 			p.work.later(j)
 		}
@@ -175,7 +175,7 @@ func (p *Partition) adopt(ctx context.Context, j *job, r *loaded) error {
 		if len(j.limits.turns) == 0 {
 			return nil
 		}
-		return p.semaphores.acquire(ctx, j) // Before a run is admitted: a run without a slot would take the place of one that has a slot.
+		return p.semaphores.acquire(ctx, j) // This comes before admission: a run without a slot would take the place of one that has a slot.
 	})
 	if crashed(err) {
 		return err

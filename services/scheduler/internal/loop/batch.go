@@ -21,7 +21,7 @@ type packer struct {
 	open    map[address]*bundle
 }
 
-// address is whose work goes together.
+// address says whose work goes together: one pool and expert.
 type address struct{ pool, expert string }
 
 // bundle is a batch that is being filled, and later the ack for each of its members.
@@ -34,7 +34,7 @@ type bundle struct {
 	err     error
 }
 
-// Wait gives the outcome of the batch.
+// Wait returns the outcome of the batch.
 func (b *bundle) Wait(ctx context.Context) (uint64, error) {
 	if b.err != nil {
 		return 0, b.err
@@ -42,8 +42,8 @@ func (b *bundle) Wait(ctx context.Context) (uint64, error) {
 	return b.ack.Wait(ctx)
 }
 
-// add puts work into the batch of its address. A full batch is published, and another one begun. Work that is too large for a
-// batch is published by itself.
+// add puts work into the batch for its address. A full batch is published, and another one begun. Work that is too large for a
+// batch is published separately.
 func (k *packer) add(to address, job string, m batch.Member) (Ack, error) {
 	if !batch.Fits(nil, 0, &m) {
 		return k.publish(m.Message(), Expect{})

@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
 )
 
-// posted notes what a packer publishes: subject, whether anything is expected of it, and its members.
+// posted records what a packer publishes: the subject, the expectation, and the members.
 type posted struct {
 	list []string
 	fail map[string]error
@@ -81,7 +81,7 @@ func TestWorkOfOneExpertGoesInOneBatch(t *testing.T) {
 	}
 	slices.Sort(p.list)
 	want := []string{
-		"jobs.work.p.x.b", // By itself, as ever: the first on its subject, under its own id.
+		"jobs.work.p.x.b", // Separately as before: the first on its subject, under its own id.
 		"jobs.work.p~batch.x.~batch.~batch.2 any a c",
 		"jobs.work.q~batch.x.j1.~batch.2 any d e",
 	}
@@ -175,7 +175,7 @@ type takers string
 
 func (k takers) Takes(pool string) bool { return pool == string(k) }
 
-// Work of an expert that is not known to be quick, or of a pool that takes no batches, goes by itself.
+// Work is sent separately if its expert is not known to be quick, or its pool takes no batches.
 func TestOnlyQuickWorkOfPoolsThatTakeBatchesIsPacked(t *testing.T) {
 	f := newFake()
 	p := f.partition(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// shelf keeps blobs, and says how many bytes were put.
+// shelf stores blobs, and counts the bytes that were put.
 type shelf struct {
 	blobs map[string][]byte
 	put   int
@@ -77,7 +77,7 @@ func (b *told) step(kind events.Kind, subjob string, run int, data any) {
 	}
 }
 
-// work builds the pending work, by SubJob, and gives the bytes of all of it.
+// work builds the pending work, by SubJob, and returns the bytes of all of it.
 func (b *told) work() (all map[string]*events.Work, size int) {
 	b.t.Helper()
 	all = map[string]*events.Work{}
@@ -106,7 +106,7 @@ func (b *told) work() (all map[string]*events.Work, size int) {
 	}
 }
 
-// brief reads the brief of work, with what its blob has.
+// brief reads the brief of work, including its blob.
 func (b *told) brief(w *events.Work) *brief.Brief {
 	b.t.Helper()
 	var rest []byte
@@ -120,7 +120,7 @@ func (b *told) brief(w *events.Work) *brief.Brief {
 	return got
 }
 
-// chain is a plan of steps behind each other.
+// chain is a plan of steps in a row.
 func chain(n int, title func(i int) string) *events.Plan {
 	p := &events.Plan{Title: "The plan"}
 	for i := range n {

@@ -20,7 +20,7 @@ func newCache(e *env) *cache {
 	return &cache{env: e, jobs: map[string]*job{}, facts: newFacts(e.CacheBytes)}
 }
 
-// get gives a job, in phase cold if it is not in memory.
+// get returns a job, in phase cold if it is not in memory.
 func (c *cache) get(id string) *job {
 	j := c.jobs[id]
 	if j == nil {
@@ -54,7 +54,7 @@ func (c *cache) hold(j *job, state *graph.Job) {
 	}
 }
 
-// doubt drops what is in memory or loaded of a job, unless it contains the event with a sequence.
+// doubt drops a job's state in memory, or the one being loaded, unless it contains the event with a sequence.
 func (c *cache) doubt(j *job, seq uint64) {
 	switch {
 	case j.phase == loading:
@@ -101,7 +101,7 @@ func (c *cache) readmit(j *job) {
 	}
 }
 
-// adopt takes over what was loaded of a job; nothing of it may be missing.
+// adopt takes over what was loaded of a job.
 func (c *cache) adopt(j *job, r *loaded) {
 	j.whole, j.changed, j.distrusted = r.whole, true, false
 	j.save.adopt(r, c.now)
@@ -155,7 +155,7 @@ func (c *cache) remove(j *job) {
 	}
 }
 
-// evictEnded removes an ended job of which nothing more is expected, and reports whether it did.
+// evictEnded removes an ended job for which nothing more is expected, and reports whether it did.
 func (c *cache) evictEnded(j *job) bool {
 	if j.phase != ready || !j.over() || j.busy() || j.dirty {
 		return false

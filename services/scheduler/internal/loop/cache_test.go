@@ -13,12 +13,12 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// reporter is what an illegal move is told to: a test, or one of rapid.
+// reporter receives illegal moves: a test, or one of rapid.
 type reporter interface {
 	Errorf(format string, args ...any)
 }
 
-// strict are the settings of tests: a move of a job that is not legal fails the test.
+// strict returns settings for tests: an illegal move of a job fails the test.
 func strict(t reporter, logger *slog.Logger) Settings {
 	s := Default(events.NewNames(""), logger)
 	s.Illegal = func(err error) { t.Errorf("illegal move: %v", err) }
@@ -33,7 +33,7 @@ func newTestCache() (c *cache, illegal *[]error) {
 	return newCache(&env{Settings: s, now: time.Unix(1_000_000, 0)}), illegal
 }
 
-// allPhases are the phases in their order.
+// allPhases returns the phases in order.
 func allPhases() (list []phase) {
 	for p := cold; p <= gone; p++ {
 		list = append(list, p)
@@ -65,8 +65,8 @@ func TestMovesOfAJobAreThoseOfItsTable(t *testing.T) {
 	}
 }
 
-// Whatever phase a job is in, an illegal move is told, costs the job its state and nothing else, and leaves it in a phase out of
-// which what is under way brings it back.
+// In every phase, an illegal move is reported, costs the job its state and nothing else, and leaves the job in a phase from which
+// pending results bring it back.
 func TestAnIllegalMoveIsToldAndCostsTheJobItsState(t *testing.T) {
 	after := map[phase]phase{
 		cold: cold, loadQueued: loadQueued, loading: loadingStale, loadingStale: loadingStale, ready: cold, inFlight: inFlightStale,
@@ -94,7 +94,7 @@ func TestAnIllegalMoveIsToldAndCostsTheJobItsState(t *testing.T) {
 	}
 }
 
-// In production an illegal move is a line in the log, and the job goes on from its log.
+// In production an illegal move is logged, and the job continues from its log.
 func TestAJobGoesOnBehindAnIllegalMove(t *testing.T) {
 	f := newFake()
 	p := f.partition(t)

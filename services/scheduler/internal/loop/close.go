@@ -23,7 +23,7 @@ type cancelled struct {
 // closer closes runs from outside. It has no state, and works beside the loop.
 type closer struct{ *env }
 
-// closeRuns fences runs of one job, a limited number at a time. If the whole job ends, all its workers are told first.
+// closeRuns fences runs of one job, a limited number at a time. If the whole job ends, all its workers are notified first.
 func (c *closer) closeRuns(ctx context.Context, j *job, commands []graph.Command) []pendingAck {
 	done := make([]pendingAck, len(commands))
 	if j.state.EndOwed {
@@ -80,7 +80,7 @@ func (c *closer) closeRun(ctx context.Context, job string, cmd *graph.Command) e
 	return err
 }
 
-// fence appends the close of a run, unless the journal has one, and gives who held the run.
+// fence appends the close of a run, unless the journal has one, and returns the run's last holder.
 func (c *closer) fence(ctx context.Context, job string, cmd *graph.Command) (*events.SubJobClosed, error) {
 	journal, err := lease.Fence(ctx, oneJournal{c.Journals, job, cmd.SubJob}, cmd.Run, cmd.Reason)
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *closer) fence(ctx context.Context, job string, cmd *graph.Command) (*ev
 	return closed, nil
 }
 
-// oneJournal is that of one SubJob.
+// oneJournal is the journal of one SubJob.
 type oneJournal struct {
 	all         Journals
 	job, subjob string
@@ -107,7 +107,7 @@ func (j oneJournal) Append(ctx context.Context, r events.JournalRecord, last uin
 	return 0, j.all.Append(ctx, j.job, j.subjob, r, last)
 }
 
-// cancel tells workers over core NATS; an empty SubJob means the whole job.
+// cancel notifies workers over core NATS; an empty SubJob means the whole job.
 func (c *closer) cancel(job, subjob string, run int, reason string) error {
 	if err := c.at(AtCloseCancel); err != nil {
 		return err

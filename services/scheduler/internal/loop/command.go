@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// source is the CloudEvents source of everything the scheduler states.
+// source is the CloudEvents source of everything that the scheduler publishes.
 const source = "jobgraph/scheduler"
 
 // command begins one command.
@@ -41,14 +41,14 @@ func (o *outbox) command(ctx context.Context, j *job, cmd *graph.Command) (Ack, 
 	panic(fmt.Sprintf("unknown command %q", cmd.Kind))
 }
 
-// ending is the end of a job, after which its timers are purged. Both are awaited beside the loop.
+// ending is the end of a job, after which its timers are purged. Both are awaited outside the loop.
 type ending struct {
 	Ack
 	env *env
 	job string
 }
 
-// Wait gives the outcome of both.
+// Wait returns the outcome of both.
 func (e *ending) Wait(ctx context.Context) (uint64, error) {
 	seq, err := e.Ack.Wait(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// crowd is a pool with so many places in virtual time, behind a scheduler that runs.
+// crowd is a pool with a number of places in virtual time, served by a running scheduler.
 type crowd struct {
 	*market
 	mu     sync.Mutex // Guards the market's log, queue and times.
@@ -23,7 +23,7 @@ type crowd struct {
 	places int
 	taken  int
 	takes  time.Duration
-	starts bool // Workers say that a run that lasts has begun.
+	starts bool // Workers report when a long run has begun.
 	closed bool
 	began  map[string]time.Time
 	blind  bool
@@ -61,7 +61,7 @@ func newCrowd(t *testing.T, places int, takes time.Duration, starts, blind bool)
 	}
 }
 
-// Publish stores a message, and lets a worker have it.
+// Publish stores a message and makes it available to workers.
 func (c *crowd) Publish(m events.Message, e Expect) Ack {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +70,7 @@ func (c *crowd) Publish(m events.Message, e Expect) Ack {
 	return ack
 }
 
-// Depth is the queue as the broker sees it.
+// Depth returns the queue as the broker sees it.
 func (c *crowd) Depth(context.Context, string) (Depth, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,7 +80,7 @@ func (c *crowd) Depth(context.Context, string) (Depth, error) {
 	return Depth{Pending: len(c.queues["default"]), Taken: c.taken, Idle: c.taken < c.places}, nil
 }
 
-// say stores an event and delivers it; it needs the lock.
+// say stores an event and delivers it; the caller holds the lock.
 func (c *crowd) say(job string, kind events.Kind, subjob string, run int, data any) {
 	c.event(job, kind, subjob, run, data)
 	c.deliver()
@@ -99,7 +99,7 @@ func (c *crowd) ask(job, session string, steps int) {
 	c.deliver()
 }
 
-// worker is one place: it takes a run, works on it, reports.
+// worker is one place: it takes a run, works on it and reports.
 func (c *crowd) worker() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +114,7 @@ func (c *crowd) worker() {
 		c.queues["default"] = c.queues["default"][1:]
 		c.taken++
 		job, subjob := parts[4], parts[5]
-		run, _ := strconv.Atoi(parts[6]) // Our own subject.
+		run, _ := strconv.Atoi(parts[6]) // The subject is one of ours.
 		c.began[job+"/"+subjob] = time.Now()
 		left := c.takes
 		if c.starts && left > 50*time.Millisecond {
@@ -128,14 +128,14 @@ func (c *crowd) worker() {
 	}
 }
 
-// pass lets time pass without the lock.
+// pass lets time pass without holding the lock.
 func (c *crowd) pass(d time.Duration) {
 	c.mu.Unlock()
 	<-time.After(d)
 	c.mu.Lock()
 }
 
-// begun is when a step's work began, zero before.
+// begun returns when a step's work began, zero before.
 func (c *crowd) begun(step string) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,7 +168,8 @@ func TestAJobBehindAFloodOfSlowStepsWaitsForAboutOneOfThem(t *testing.T) {
 								<-time.After(takes / 10)
 							}
 						}
-						// 12 rounds of the flood and at most 4 of the others; while there is work, places stand empty for moments only.
+						// 12 rounds of the flood and at most 4 of the others; while there is work, places stay empty only for
+						// moments.
 						if took, most := time.Since(begin), 18*takes+18*takes/10; took > most {
 							t.Errorf("the flood began its last step after %v, at most %v", took, most)
 						}
@@ -179,7 +180,7 @@ func TestAJobBehindAFloodOfSlowStepsWaitsForAboutOneOfThem(t *testing.T) {
 	}
 }
 
-// Where the scheduler may not read a queue, the window is what the pool takes in a second, within bounds.
+// If the scheduler may not read a queue, the window is what the pool executes in a second, within bounds.
 func TestAQueueThatCannotBeReadIsBoundedByThePaceOfItsPool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, stop := newCrowd(t, 16, 3*time.Second, true, true)
@@ -200,7 +201,7 @@ func TestAQueueThatCannotBeReadIsBoundedByThePaceOfItsPool(t *testing.T) {
 	})
 }
 
-// Places that come along, as of a second runner, get work at once.
+// New places, such as those of a second runner, get work at once.
 func TestAPoolThatGrowsIsFilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, stop := newCrowd(t, 2, time.Minute, true, false)
@@ -225,7 +226,7 @@ func TestAPoolThatGrowsIsFilled(t *testing.T) {
 	})
 }
 
-// A pool of quick runs needs no reading to find its pace.
+// For a pool of quick runs, the pace is known without reading its queue.
 func TestTheWindowOfAQuickPoolOpensAsItsRunsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, stop := newCrowd(t, 1, time.Microsecond, true, false)

@@ -14,7 +14,7 @@ type Acker interface {
 type Delivery struct {
 	// Event is the decoded event; its Job is empty if the subject is not in the log's format.
 	Event events.Event
-	// Subject is where it stands.
+	// Subject is the event's subject in the log.
 	Subject string
 	// ConsumerSeq counts all deliveries of the consumer, to any subscriber, repeats included.
 	ConsumerSeq uint64

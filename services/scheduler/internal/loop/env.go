@@ -11,7 +11,7 @@ import (
 type env struct {
 	Settings
 	Ports
-	// now is when the step began. Partition alone sets it.
+	// now is when the step began. Only Partition sets it.
 	now time.Time
 }
 

@@ -8,7 +8,7 @@ import (
 type fact struct {
 	key  string
 	data any
-	// trace is the traceparent that came with it.
+	// trace is the traceparent of the event's message.
 	trace string
 	// plan finds the SubJobs of a plan by their ids in it.
 	plan map[string]*events.SubJob
@@ -23,7 +23,7 @@ type fact struct {
 type facts struct {
 	most, size int
 	bySeq      map[uint64]*fact
-	// ring is the sentinel of the list: next is the most recently, prev the least recently used entry.
+	// ring is the sentinel of a circular list: next is the most recently used entry, prev the least recently used one.
 	ring fact
 }
 
@@ -42,7 +42,7 @@ func (c *facts) get(seq uint64) *fact {
 	return f
 }
 
-// keep remembers an event if work can refer to it.
+// keep stores an event if work can refer to it.
 func (c *facts) keep(e *events.Event) *fact {
 	f := newFact(e)
 	if f != nil {
@@ -108,7 +108,7 @@ func newFact(e *events.Event) *fact {
 		f.size += len(d.Edit)
 	case *events.PlanRejected, *events.InputRequested:
 		f.size += 512
-	case *events.TimerFired: // The next run after a timeout gets it as a lesson.
+	case *events.TimerFired: // The run after a timeout gets it as a lesson.
 	case *events.SubJobReported:
 		f.size += len(d.Output) + len(d.Lesson)
 	default:

@@ -57,7 +57,7 @@ func TestWhatWorkReferredToIsForgottenWithItsJob(t *testing.T) {
 	}
 }
 
-// malformed stores what the decoder makes of bytes on the subject of an event.
+// malformed returns what the decoder makes of bytes on the subject of an event.
 func (f *fake) malformed(t *testing.T, at events.Event, body string) events.Event {
 	t.Helper()
 	m := events.Message{Subject: subjectOf(events.NewNames(""), &at), Body: []byte(body)}
@@ -91,7 +91,7 @@ func TestBytesThatEndARunAndCannotBeReadTeachTheNextRun(t *testing.T) {
 	}
 }
 
-// ofLaterVersion stands for bytes of a version that the reader does not know, and may pass over.
+// ofLaterVersion returns bytes of a version that the reader does not know and may skip.
 const ofLaterVersion = "later version"
 
 // endsInBytes ends both runs that a SubJob may have with bytes that cannot be read.

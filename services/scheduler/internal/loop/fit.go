@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/brief"
 )
 
-// fit writes work as a message within the size limit: large parts go by reference, results first.
+// fit encodes work as a message within the size limit: large parts become references, results first.
 func (b *workBuilder) fit(ctx context.Context, w *events.Work) ([]byte, error) {
 	body, err := events.Marshal(w)
 	if err != nil {
@@ -26,7 +26,7 @@ func (b *workBuilder) shrink(ctx context.Context, w *events.Work, body []byte) (
 	steps := []func() error{
 		func() error {
 			if len(body)-len(w.Brief) > events.MaxMessage {
-				return nil // It would not help.
+				return nil // Moving it would not help.
 			}
 			return b.referBrief(ctx, w)
 		},
@@ -65,7 +65,7 @@ func (b *workBuilder) shrink(ctx context.Context, w *events.Work, body []byte) (
 	return body, nil
 }
 
-// referBrief moves the brief into a blob, with what is left out of it.
+// referBrief moves the brief into a blob, together with what is left out of it.
 func (b *workBuilder) referBrief(ctx context.Context, w *events.Work) error {
 	var rest []byte
 	if w.BriefRef != nil {
@@ -83,7 +83,7 @@ func (b *workBuilder) referBrief(ctx context.Context, w *events.Work) error {
 	return err
 }
 
-// refer keeps a value as a blob, unless it is empty.
+// refer stores a value as a blob, unless it is empty.
 func (b *workBuilder) refer(ctx context.Context, job string, value any, empty bool) (*events.Ref, error) {
 	if empty {
 		return nil, nil

@@ -15,19 +15,19 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// tower is a world whose answers to some messages take until they are given.
+// tower is a test world in which the answers to some messages are held back until the test releases them.
 type tower struct {
 	*fake
 	mu sync.Mutex // Guards the world.
-	// held are the parts of subjects whose answers are held back, with what gives them.
+	// held maps parts of subjects to the channels that release their answers.
 	held map[string]chan error
 	feed chan Batch
 	seq  uint64
-	// saves holds saves back until it gives their results; nil lets them through.
+	// saves holds saves back until it yields their results; nil lets them through.
 	saves chan error
-	// loads holds the reading of states back until it is closed; nil lets it through.
+	// loads holds reads of states back until it is closed; nil lets them through.
 	loads chan struct{}
-	// turns counts those of the loop.
+	// turns counts the rounds of the loop.
 	turns int
 }
 
@@ -74,7 +74,7 @@ func (w *tower) Load(ctx context.Context, job string) (Saved, error) {
 	return w.fake.Load(ctx, job)
 }
 
-// pass lets time pass. What the test has looked at before, the loop changes behind it.
+// pass lets time pass. The loop may then change what the test has already looked at.
 func (w *tower) pass(d time.Duration) {
 	w.mu.Lock()
 	after := time.After(d)
@@ -117,7 +117,7 @@ func (w *tower) request(job string) {
 	})
 }
 
-// chain delivers a plan of two steps behind each other.
+// chain delivers a plan of two steps, the second of which depends on the first.
 func (w *tower) chain(job string) {
 	step := func(id string, deps ...string) events.SubJob {
 		return events.SubJob{ID: id, Goal: id, Expert: "x", Pool: "default", Dependencies: deps}
@@ -257,7 +257,7 @@ func TestAJobForWhichSomethingComesWhileEachRoundIsUnderWayIsSaved(t *testing.T)
 			w.tell("one", events.KindSubJobReported, fmt.Sprintf("a%d", i), 1, success)
 			if i > 0 {
 				given <- nil
-				synctest.Wait() // The next report meets the next round, not this one's end.
+				synctest.Wait() // The next report belongs to the next round, not to the end of this one.
 			}
 		}
 		if w.saw(".one.b") != pairs || w.acked < acked+pairs-1 {

@@ -12,11 +12,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// folder reads jobs' events and folds them. It has no state of its own, and may be used beside the loop.
+// folder reads and folds jobs' events. It has no state of its own, and may be used outside the loop.
 type folder struct{ *env }
 
-// fold gives the state after one more event; without a state the event must be the request. It may be called beside the loop.
-// said are the items for the conversation of its session.
+// fold returns the state after one more event; without a state the event must be the request. It may be called outside the loop.
+// said are the items for the conversation of the job's session.
 func (f *folder) fold(ctx context.Context, job string, state *graph.Job, e *events.Event) (_ *graph.Job, said []Said, err error) {
 	if state == nil {
 		if state, err = f.begin(job, e); err == nil {
@@ -77,7 +77,7 @@ func (f *folder) knows(state *graph.Job) bool { return state.Rules.Version <= f.
 // resolve fills in a plan that is stored as a blob.
 func (f *folder) resolve(ctx context.Context, e *events.Event) error {
 	plan := joblog.PlanRef(e)
-	if plan == nil { // Almost every event: the fold allocates nothing for it.
+	if plan == nil { // For almost every event, so the fold allocates nothing.
 		return nil
 	}
 	err := joblog.Resolve(e, func(events.Ref) ([]byte, error) { return f.blob(ctx, e.Job, plan) })

@@ -14,7 +14,7 @@ func TestWhatIsHeldUnacknowledgedIsSaidToBeInProgress(t *testing.T) {
 		w.held[".one.a.1"] = given
 		w.plan("one")
 		held := int(w.seq) - w.acked
-		w.pass(4 * time.Second) // The consumer waits for five.
+		w.pass(4 * time.Second) // The consumer waits five seconds.
 		if held == 0 || w.told < held {
 			t.Errorf("%d deliveries are held, %d were said to be in progress", held, w.told)
 		}
@@ -33,9 +33,9 @@ func TestARepeatOfWhatIsHeldLeavesTheCacheAlone(t *testing.T) {
 		given := make(chan error)
 		w.held[".one.a.1"] = given
 		w.plan("one")
-		w.tell("one", events.KindSubJobReported, "a", 1, success) // Held until the commands before it are answered.
+		w.tell("one", events.KindSubJobReported, "a", 1, success) // Kept in the inbox until the commands before it are acknowledged.
 		held := w.log[len(w.log)-1]
-		w.fail["load"] = errAway // The store cannot be read: a dropped state would not come back.
+		w.fail["load"] = errAway // The store cannot be read, so a dropped state would not come back.
 		acked := w.acked
 		w.seq++
 		w.feed <- Batch{Deliveries: []Delivery{{Event: held, ConsumerSeq: w.seq, Acker: w}}}
@@ -54,7 +54,7 @@ func TestARepeatForAJobThatHasEndedLatelyIsSettledWithoutALoad(t *testing.T) {
 	r := &reaper{fake: newFake()}
 	p, _ := reap(t, r)
 	j := p.cache.jobs["j"]
-	for len(j.state.Facts) > 0 { // What it has stated comes back, and it is over.
+	for len(j.state.Facts) > 0 { // Deliver the facts that the job has published, until it is over.
 		f := j.state.Facts[0]
 		stated, ok := events.Decode(p.Names, events.Message{Subject: p.Names.Event("j", f.Kind, f.Key), Body: f.Data})
 		if !ok {

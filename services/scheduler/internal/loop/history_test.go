@@ -19,8 +19,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// Whatever happens, in any weather: nothing is acknowledged before what it leads to is stored, every job that was accepted comes
-// to its end, and then nothing is left of it in memory.
+// Whatever happens, nothing is acknowledged before its consequences are stored, every accepted job ends, and then nothing of it is
+// left in memory.
 func TestJobsComeThroughAnyStorm(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var failure any
@@ -83,13 +83,13 @@ func TestJobsComeThroughAnyStorm(t *testing.T) {
 	})
 }
 
-// actions are what may happen; what is there twice happens twice as often.
+// actions are the possible actions; one that is listed twice is twice as likely.
 var actions = []string{
 	"submit", "deliver", "deliver", "deliver", "answer", "answer", "answer", "answer", "answer", "answer all", "lose", "refuse",
 	"save", "save", "work", "work", "work", "wait", "wait long", "early", "again", "steal", "stop job", "start again", "stop", "crash",
 }
 
-// submit asks for a job under an id that is free.
+// submit submits a job under an unused id.
 func (w *storm) submit() {
 	id := "j" + strconv.Itoa(rapid.IntRange(0, 7).Draw(w.t, "job"))
 	if w.last[w.names.Event(id, events.KindJobRequested)] != 0 {
@@ -118,7 +118,7 @@ func (w *storm) submit() {
 	})
 }
 
-// deliver hands out what comes next in the log, to this scheduler or to another one, which dies of it.
+// deliver delivers the next events of the log, to this scheduler or to another one, which then crashes.
 func (w *storm) deliver(most int, here bool) {
 	var list []Delivery
 	for ; w.read < len(w.log) && most > 0; w.read++ {
@@ -132,7 +132,7 @@ func (w *storm) deliver(most int, here bool) {
 	}
 }
 
-// redeliver hands out again what was not acknowledged.
+// redeliver delivers again what was not acknowledged.
 func (w *storm) redeliver() {
 	var list []Delivery
 	for i := range w.log[:w.read] {
@@ -213,7 +213,7 @@ func (w *storm) labour(which int) {
 
 // wait lets time pass, and timers fire.
 func (w *storm) wait(d time.Duration) {
-	w.mu.Lock() // What the test has looked at before, the scheduler changes behind it.
+	w.mu.Lock() // The scheduler may change what the test has already looked at.
 	after := time.After(d)
 	w.mu.Unlock()
 	<-after
@@ -248,7 +248,8 @@ func (w *storm) control(what string, which int) {
 	w.happen(e)
 }
 
-// check fails if a job would be stuck were all memory lost now: its events are acknowledged, and it owes what is not stored.
+// check fails if a job would be stuck after a loss of all memory now: its events are acknowledged although it has pending commands
+// that are not stored.
 func (w *storm) check() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -298,7 +299,7 @@ func (w *storm) has(job string, c *graph.Command) bool {
 	return false
 }
 
-// settle has the weather calm down: all that is under way arrives, and everybody does what he has to.
+// settle ends all failures: everything in progress arrives, and every participant does its part.
 func (w *storm) settle() {
 	for len(w.air)+len(w.saves) > 0 {
 		w.end("answer", 0)
@@ -339,7 +340,7 @@ func (w *storm) settle() {
 		len(w.log), last.Kind, last.Job, w.holds, w.wants, w.line, strings.Join(w.left(), "; "))
 }
 
-// left says which jobs have not come to their end, and what is left of any in memory.
+// left returns the jobs that have not ended, and what is left of any job in memory.
 func (w *storm) left() (list []string) {
 	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	for i := range 8 {
@@ -374,7 +375,7 @@ func (w *storm) left() (list []string) {
 	return list
 }
 
-// Claim gives the slots of the only key.
+// Claim grants the slots of the only key.
 func (w *storm) Claim(_ context.Context, _ string, c *Claim) (Grant, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -388,7 +389,7 @@ func (w *storm) Claim(_ context.Context, _ string, c *Claim) (Grant, error) {
 	return grant, nil
 }
 
-// give changes the record of the key. It needs the lock.
+// give changes the record of the key. The caller holds the lock.
 func (w *storm) give(c *Claim) Grant {
 	delete(w.called, c.Job)
 	w.line = slices.DeleteFunc(w.line, func(job string) bool { return len(w.of(job, 0)) == 0 })
@@ -423,7 +424,7 @@ func (w *storm) give(c *Claim) Grant {
 	return Grant{Held: slices.Clone(w.holds[c.Job]), Called: slices.Sorted(maps.Keys(fresh))}
 }
 
-// subjectOf is where an event stands in the log.
+// subjectOf returns the subject of an event in the log.
 func subjectOf(n events.Names, e *events.Event) string {
 	definition, _ := events.Define(e.Kind)
 	switch {

@@ -1,6 +1,6 @@
 package loop
 
-// Point names a boundary between two effects: a crash is possible before or behind each.
+// Point names a boundary between two effects: the process may crash before or after each.
 type Point string
 
 // The boundaries of a step, in the order of the step.
@@ -13,15 +13,15 @@ const (
 	AtPublished      Point = "published"     // The acks of a batch are here; Sent was not called yet.
 	AtCloseJournal   Point = "close.journal" // closed(run) is about to be appended.
 	AtClosePurge     Point = "close.purge"   // The journal is closed; the work is about to be purged.
-	AtCloseCancel    Point = "close.cancel"  // The worker is about to be told.
+	AtCloseCancel    Point = "close.cancel"  // The worker is about to be notified.
 	AtCloseFact      Point = "close.fact"    // subjob.closed is about to be published.
 	AtEndPurgeTimers Point = "end.timers"    // The end is published; the timers are about to be purged.
 	AtReap           Point = "reap"          // A job is about to be deleted.
 	AtAdvanced       Point = "advanced"      // job.advanced is about to be published.
 	AtSave           Point = "save"          // A state is about to be written.
-	AtSaved          Point = "saved"         // It was written; nothing is acknowledged.
+	AtSaved          Point = "saved"         // The state is saved; nothing is acknowledged.
 	AtAck            Point = "ack"           // Covered deliveries are about to be acknowledged.
-	AtAcked          Point = "acked"         // They are.
+	AtAcked          Point = "acked"         // The deliveries are acknowledged.
 )
 
 // Points lists every boundary, in the order of a step.

@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// receive sorts a batch into the inboxes of jobs, and touches the jobs whose retry is due.
+// receive sorts a batch into the inboxes of jobs, and marks the jobs whose retry is due as dirty.
 func (p *Partition) receive(batch Batch) error {
 	if len(batch.Deliveries) > 0 {
 		if err := p.at(AtFetched); err != nil {
@@ -41,7 +41,7 @@ func (p *Partition) sort(d *Delivery, u *unacked, whole bool) {
 	requested := d.First && e.Kind == events.KindJobRequested
 	if j.phase == quarantined {
 		if definition, _ := events.Define(e.Kind); !definition.Control && !requested {
-			p.acks.markAcked(u) // The log has it; a repair reads it from there.
+			p.acks.markAcked(u) // The log has it; a repair will read it there.
 			return
 		}
 		p.cache.readmit(j) // A control event requests it, or the job was deleted and its id is used again.
@@ -65,8 +65,8 @@ func (p *Partition) sort(d *Delivery, u *unacked, whole bool) {
 	p.work.touch(j)
 }
 
-// concerns reports whether a delivery needs to be applied. Messages that are not events, and events that a saved state is known to
-// contain, do not.
+// concerns reports whether a delivery has to be applied. Messages that are not events, and events that a saved state is known to
+// contain, need not be.
 func (p *Partition) concerns(d *Delivery) bool {
 	e := &d.Event
 	switch {
@@ -83,7 +83,7 @@ func (p *Partition) concerns(d *Delivery) bool {
 	return true
 }
 
-// advance applies the news of every dirty job: from its inbox if its state is in memory, otherwise from store and log.
+// advance applies the new events of every dirty job: from its inbox if its state is in memory, otherwise from store and log.
 func (p *Partition) advance(ctx context.Context) error {
 	for _, j := range p.work.dirty {
 		if j.inFlight() || j.loading() || j.phase == quarantined {
@@ -119,7 +119,7 @@ func (p *Partition) catchUp(ctx context.Context, j *job) error {
 // apply applies one event. A repeated event changes nothing.
 func (p *Partition) apply(ctx context.Context, j *job, e *events.Event) error {
 	if e.Kind == events.KindJobAdvanced && j.state != nil {
-		return nil // For people; the state contains it already.
+		return nil // It is for people; the state contains it already.
 	}
 	if j.state != nil && e.Seq <= j.state.Seq {
 		p.Meter.Count(Duplicates, string(e.Kind))
@@ -135,7 +135,7 @@ func (p *Partition) apply(ctx context.Context, j *job, e *events.Event) error {
 	return nil
 }
 
-// applied records what the cache needs to know of an event that was just applied.
+// applied records what the cache needs to know about an event that was just applied.
 func (p *Partition) applied(j *job, e *events.Event) {
 	if e.Kind == events.KindJobRequested {
 		j.trace = e.Trace

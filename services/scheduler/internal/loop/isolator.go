@@ -25,7 +25,7 @@ func isQuarantine(err error) bool {
 	return errors.As(err, &q)
 }
 
-// isolator keeps the faults of one job from the others.
+// isolator keeps a fault of one job away from the others.
 type isolator struct {
 	*env
 	cache *cache
@@ -66,7 +66,7 @@ func (i *isolator) quarantine(ctx context.Context, j *job, fault events.Fault) {
 	i.Logger.Error("job is quarantined", "job", j.id, "code", string(fault.Code), "error", fault.Error(), "hint", fault.Hint)
 	kept := Saved{Revision: j.save.revision}
 	if j.state != nil {
-		kept.State, _ = marshal(j.state) // Without one the mark stands alone.
+		kept.State, _ = marshal(j.state) // Without a state only the mark is stored.
 	}
 	if j.step.end != nil { // Commands that were started are not marked as sent.
 		j.step.end(fault.Error())
@@ -87,7 +87,7 @@ func marshal(state *graph.Job) (data []byte, err error) {
 	return state.MarshalJSON()
 }
 
-// mark writes the quarantine into the store, whatever the store has.
+// mark writes the quarantine into the store, whatever is stored there.
 func (i *isolator) mark(ctx context.Context, j *job, kept Saved) {
 	_, err := i.States.Save(ctx, j.id, kept, j.fault)
 	for tries := 0; errors.Is(err, store.ErrConflict) && tries < 3; tries++ {

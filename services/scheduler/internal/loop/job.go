@@ -18,15 +18,15 @@ type job struct {
 	state *graph.Job
 	// generation counts how often the state was dropped: the result of a save of an earlier generation does not apply.
 	generation int
-	// whole is true if the state is the fold of the whole log, without a saved state. distrusted is true if the saved state says
-	// what the log does not have: the next load ignores it.
+	// whole is true if the state was folded from the whole log, without a saved state. distrusted is true if the saved state
+	// contradicts the log: the next load ignores it.
 	whole, distrusted bool
 	// fault is why the job is quarantined.
 	fault *events.Fault
 	// incarnation identifies the job of the request at requestSeq among jobs with the same id.
 	incarnation string
 	requestSeq  uint64
-	// trace is the traceparent of the request, step the span of the commands in flight; empty without a collector.
+	// trace is the traceparent of the request, step the span of the commands in flight; both are empty without a collector.
 	trace string
 	step  span
 	// inbox are delivered events to be applied.
@@ -35,9 +35,9 @@ type job struct {
 	changed bool
 	// facts are the sequences of events that were cached for the job's work; some may be evicted.
 	facts []uint64
-	// said are items of the changes since the last save, for the conversation of the job's session.
+	// said are the items of the changes since the last save, for the conversation of the job's session.
 	said []Said
-	// brief is what the work of the job says about it; nil before the first work.
+	// brief is the brief of the job's work; nil before the first work.
 	brief *joblog.JobBrief
 	// dirty is true while the job is in the dirty set; used is when it was last put there.
 	dirty bool

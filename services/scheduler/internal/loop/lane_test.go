@@ -20,8 +20,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// market is a world of many jobs: what the scheduler publishes stands in a queue per pool until a worker takes it. Time is
-// counted in runs.
+// market is a test world of many jobs: published work waits in a queue per pool until a worker takes it. Time is counted in runs.
 type market struct {
 	*fake
 	mu      sync.Mutex // Guards states and timers.
@@ -30,7 +29,7 @@ type market struct {
 	seq     uint64
 	queues  map[string][]string // Work subjects by pool.
 	taken   []string            // "<job>/<subjob>" in the order in which work was taken.
-	at      map[string]int      // Where each stands in taken.
+	at      map[string]int      // The position of each in taken.
 	owed    map[string]bool     // Steps that were accepted and not yet taken.
 	timers  map[string]bool     // Jobs with an armed turn timer.
 	acked   map[uint64]bool     // Events that were acknowledged.
@@ -51,14 +50,14 @@ func (m *market) Load(ctx context.Context, job string) (Saved, error) {
 	return m.fake.Load(ctx, job)
 }
 
-// Save keeps a state.
+// Save stores a state.
 func (m *market) Save(ctx context.Context, job string, s Saved, fault *events.Fault) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.fake.Save(ctx, job, s, fault)
 }
 
-// begin makes a scheduler, the first one or one behind a crash: it knows nothing, and is given again what is not acknowledged.
+// begin starts a scheduler, the first one or one after a crash: it knows nothing, and everything unacknowledged is delivered again.
 func (m *market) begin(window int) {
 	s := strict(m.t, slog.New(slog.DiscardHandler))
 	s.Window = window
@@ -77,7 +76,7 @@ func (m *market) deliver(e events.Event, first bool) {
 	m.batch = append(m.batch, Delivery{Event: e, ConsumerSeq: m.seq, First: first, Acker: acks{m, e.Seq}})
 }
 
-// acks notes that an event was acknowledged.
+// acks records that an event was acknowledged.
 type acks struct {
 	*market
 	seq uint64
@@ -97,7 +96,7 @@ func (m *market) Publish(msg events.Message, e Expect) Ack {
 	return m.fake.Publish(msg, e)
 }
 
-// Arm notes that a job comes back.
+// Arm records that a job has an armed timer.
 func (m *market) Arm(_ context.Context, job, timer string, _ time.Time) Ack {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,12 +111,12 @@ func (m *market) event(job string, kind events.Kind, subjob string, run int, dat
 	m.deliver(e, true)
 }
 
-// submit accepts a job with so many steps, which do not depend on each other.
+// submit submits a job with a number of independent steps.
 func (m *market) submit(job, session string, priority, steps int) {
 	m.request(job, session, priority, steps, false)
 }
 
-// request accepts a job whose steps stand side by side, or behind each other.
+// request submits a job whose steps are independent, or depend on each other in a chain.
 func (m *market) request(job, session string, priority, steps int, chain bool) {
 	m.event(job, events.KindJobRequested, "", 0, &events.JobRequested{
 		Request: events.Request{ID: job, Goal: "g", Session: session, Priority: priority},
@@ -136,7 +135,7 @@ func (m *market) request(job, session string, priority, steps int, chain bool) {
 	m.event(job, events.KindGraphCreated, events.PlanID, 1, &events.GraphCreated{Plan: plan})
 }
 
-// turn lets the scheduler take what has happened.
+// turn lets the scheduler process what has happened.
 func (m *market) turn() {
 	batch := Batch{Deliveries: m.batch}
 	m.batch = nil
@@ -145,7 +144,7 @@ func (m *market) turn() {
 	}
 }
 
-// work takes the first of a pool's queue and reports it; false when there is none.
+// work takes the first item of a pool's queue and reports its run; false if the queue is empty.
 func (m *market) work(pool string) bool {
 	if len(m.queues[pool]) == 0 {
 		return false
@@ -179,7 +178,7 @@ func TestAFloodOfOneSessionDoesNotStarveAnother(t *testing.T) {
 			submit(m)
 			accepted := len(m.owed)
 			m.turn()
-			for range 500 { // It has been at it for a while.
+			for range 500 { // It has worked for a while.
 				m.work("default")
 				m.turn()
 			}
@@ -287,7 +286,7 @@ func TestAJobWhoseTurnTimerFiresEarlyComesBackBehindACrash(t *testing.T) {
 	}
 }
 
-// The end takes all timers back, also the one that memory says is armed.
+// The end of a job removes all its timers, even one that memory has as armed.
 func TestAJobThatIsStartedAgainIsRememberedAnew(t *testing.T) {
 	m := newMarket(t, 1)
 	m.submit("first", "", 0, 1)
@@ -306,8 +305,8 @@ func TestAJobThatIsStartedAgainIsRememberedAnew(t *testing.T) {
 	}
 }
 
-// Whatever happens, each safety property holds: the queue of a pool is never longer than the window while one scheduler lives;
-// every accepted step runs, also behind crashes, and whenever timers fire.
+// Whatever happens, the safety properties hold: the queue of a pool never grows beyond the window while one scheduler lives; every
+// accepted step runs, even after crashes, and whenever timers fire.
 func TestTurnsUnderAnyHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		window := rapid.IntRange(1, 6).Draw(t, "window")
@@ -350,7 +349,7 @@ func TestTurnsUnderAnyHistory(t *testing.T) {
 	})
 }
 
-// Purge notes that a job does not come back.
+// Purge records that a job's timer is removed.
 func (m *market) Purge(_ context.Context, job string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -371,7 +370,7 @@ func (m *market) wake() {
 	m.turn()
 }
 
-// reluctant fails to arm timers for a while, and notes for when it does.
+// reluctant fails to arm timers for a while, and records for which time they are finally armed.
 type reluctant struct {
 	*fake
 	failures int

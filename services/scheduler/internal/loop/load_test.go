@@ -13,13 +13,13 @@ func TestOtherJobsGoOnWhileAStateIsRead(t *testing.T) {
 		w.plan("old")
 		w.pass(time.Minute)
 		w.loads = make(chan struct{})
-		w.feed <- Batch{Fresh: true} // What is in memory cannot be trusted any more.
+		w.feed <- Batch{Fresh: true} // The states in memory are no longer valid.
 		w.tell("old", events.KindSubJobReported, "a", 1, success)
 		w.plan("new")
 		if w.saw(".new.a.1") != 1 || w.saw(".old.b.1") != 0 {
 			t.Errorf("said %q: want the new job begun while the old one is read", w.published)
 		}
-		w.tell("old", events.KindSubJobReported, "b", 1, success) // Comes while the state is read.
+		w.tell("old", events.KindSubJobReported, "b", 1, success) // It arrives while the state is being read.
 		close(w.loads)
 		synctest.Wait()
 		if w.saw("old.job.finished") != 1 {

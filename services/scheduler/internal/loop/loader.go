@@ -11,12 +11,12 @@ import (
 const (
 	// maxLoads is how many states are read at once.
 	maxLoads = 16
-	// maxRecalled is how many of the loaded events are kept for the job's work: the last ones.
+	// maxRecalled is how many of the loaded events, the last ones, are kept for building work.
 	maxRecalled = 1024
 )
 
-// loader owns which states are loaded when: a limited number at once, beside the loop. A loaded state is the saved one, if it can
-// be trusted, plus the log after it.
+// loader decides which states are loaded when: a limited number at once, outside the loop. A loaded state is the saved one, if it
+// can be trusted, plus the log after it.
 type loader struct {
 	*env
 	cache  *cache
@@ -37,19 +37,19 @@ func (l *loader) full() bool { return len(l.queue) >= maxLoads }
 // loaded is a loaded state, or the reason why it could not be loaded.
 type loaded struct {
 	job *job
-	// kept is the saved state; seq is its last event, 0 if it was not trusted; spent is what the job had spent by then.
+	// kept is the saved state; seq is its last event, 0 if the state was not trusted; spent is what the job had spent by then.
 	kept       Saved
 	seq        uint64
 	spent      events.Spent
 	distrusted bool
-	// state is the saved state plus the log; recalled are events of it that work may refer to. whole is true if the saved state
-	// was not used.
+	// state is the saved state plus the log; recalled are those of its events that work may refer to. whole is true if the saved
+	// state was not used.
 	state    *graph.Job
 	whole    bool
 	changes  int
 	recalled []*fact
 	trace    string
-	// orphans are events without a request before them.
+	// orphans are events before which there is no request.
 	orphans []events.Event
 	// said are items of those events for the conversation of the job's session.
 	said []Said
@@ -80,7 +80,7 @@ func (l *loader) serve(ctx context.Context) error {
 		l.Meter.Count(Reloads, "")
 		l.underWay++
 		r := loaded{job: j, distrusted: j.distrusted}
-		go func() { // Ends with what the store and the log answer.
+		go func() { // Ends when store and log have answered.
 			r.err = recovered(r.job.id, func() error { return l.read(ctx, &r) })
 			l.done <- r // Has room for every load in progress.
 		}()
@@ -88,7 +88,7 @@ func (l *loader) serve(ctx context.Context) error {
 	return nil
 }
 
-// read loads the state from the store and the log. It touches nothing that belongs to the loop.
+// read loads the state from the store and the log. It touches nothing that the loop owns.
 func (l *loader) read(ctx context.Context, r *loaded) (err error) {
 	id := r.job.id
 	if r.kept, err = l.States.Load(ctx, id); err != nil {
@@ -126,7 +126,7 @@ func (l *loader) read(ctx context.Context, r *loaded) (err error) {
 	return nil
 }
 
-// note records what the cache needs to know of an event.
+// note records what the cache needs to know about an event.
 func (l *loaded) note(e *events.Event) {
 	l.changes++
 	if e.Kind == events.KindJobRequested {

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 )
 
-// holdLoads gives a partition whose states are read when the channel is closed.
+// holdLoads returns a partition that reads states only once the channel is closed.
 func holdLoads(t *testing.T) (p *Partition, let chan struct{}) {
 	w := &tower{fake: newFake(), loads: make(chan struct{})}
 	return New(strict(t, w.partition(t).Logger), Ports{Publisher: w, Log: w.fake, Sweeper: w, States: w, Journals: w, Alarms: w, Blobs: w, Meter: w}), w.loads
@@ -47,7 +47,7 @@ func TestSoManyStatesAreReadAtOnceAndTheOthersWait(t *testing.T) {
 	})
 }
 
-// What is delivered before the reading begins is in the log by then; what comes behind it may be missing.
+// What was delivered before a read began is in the log by then; what comes later may be missing.
 func TestOnlyAReadingThatHasBegunCanLackSomething(t *testing.T) {
 	for _, test := range []struct {
 		phase phase

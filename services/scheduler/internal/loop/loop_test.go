@@ -19,10 +19,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// errAway is what any call may bring while the bus is away.
+// errAway is the error of any call while the bus is unreachable.
 var errAway = errors.New("the bus is away")
 
-// idle is what a partition asks of its ports and these tests have no answer to.
+// idle implements the calls of the ports that these tests do not use.
 type idle struct{}
 
 func (idle) Tell(string, []byte) error { return nil }
@@ -33,14 +33,14 @@ func (idle) PutBlob(context.Context, string, []byte) (events.Ref, error) { retur
 
 func (idle) GetBlob(context.Context, string, string) ([]byte, error) { return nil, store.ErrNotFound }
 
-// fake has the ports in memory: a log that the test writes, and a note of everything that is published.
+// fake has the ports in memory: a log that the test writes, and a record of everything published.
 type fake struct {
 	idle
 	log       []events.Event
 	published []string
 	states    map[string][]byte
 	acked     int
-	told      int // How often a delivery was said to be in progress.
+	told      int // How often a delivery was reported in progress.
 	fail      map[string]error
 }
 
@@ -124,7 +124,7 @@ func (f *fake) partition(t *testing.T) *Partition {
 
 func newFake() *fake { return &fake{states: map[string][]byte{}, fail: map[string]error{}} }
 
-// begin stores a request and a plan of two steps behind each other.
+// begin stores a request and a plan of two steps that depend on each other.
 func (f *fake) begin() (requested, created events.Event) {
 	requested = f.add(events.KindJobRequested, "", 0, &events.JobRequested{
 		Request: events.Request{ID: "j", Goal: "g"},
@@ -259,7 +259,7 @@ func TestTheAnswerMarkedInATextIsTheResult(t *testing.T) {
 func TestAGapInTheBatchThatBeginsAJobIsFilledFromTheLog(t *testing.T) {
 	f := newFake()
 	p := f.partition(t)
-	requested, created := f.begin() // The plan goes to another reader.
+	requested, created := f.begin() // The plan is delivered to another reader.
 	_ = created
 	progressed := f.add(events.KindSubJobProgressed, "a", 1, &events.SubJobProgressed{})
 	batch := Batch{Deliveries: []Delivery{
@@ -326,8 +326,8 @@ func TestARequestThatIsNotTheFirstEventOfAJobIsNoBirth(t *testing.T) {
 	}
 }
 
-// reaper deletes a job as the broker does; what happens right behind is in the log before the scheduler knows that it is deleted.
-// With cut it gets no further than the log before the event that it is called for.
+// reaper deletes a job as the broker does; what happens immediately afterwards is in the log before the scheduler knows of the
+// deletion. With cut it stops before the event for which it was called.
 type reaper struct {
 	*fake
 	loads int
@@ -371,7 +371,7 @@ func (r *reaper) PurgeRest(_ context.Context, job string) error {
 	return nil
 }
 
-// reap gives a partition in which a job has ended whose time is over, and the delivery that says so.
+// reap returns a partition with an ended job whose retention is over, and the delivery that says so.
 func reap(t *testing.T, r *reaper) (*Partition, Delivery) {
 	p := r.partition(t)
 	p.Window, p.Sweeper, p.States = 8, r, r
@@ -446,7 +446,7 @@ func TestWhatComesWhileAJobIsDeletedIsNotLeftInTheLog(t *testing.T) {
 	if err := p.step(t.Context(), Batch{Deliveries: []Delivery{fired}}); err != nil {
 		t.Fatal(err)
 	}
-	deleted := <-p.outbox.acked // The job is deleted, and the partition has yet to hear of it.
+	deleted := <-p.outbox.acked // The job is deleted, but the partition has not been notified yet.
 	late := Delivery{Event: r.add(events.KindSubJobReported, "a", 1, success), ConsumerSeq: 6, First: true, Acker: r}
 	p.outbox.acked <- deleted
 	if err := p.Replay(t.Context(), Batch{Deliveries: []Delivery{late}}); err != nil {
@@ -457,7 +457,7 @@ func TestWhatComesWhileAJobIsDeletedIsNotLeftInTheLog(t *testing.T) {
 	}
 }
 
-// listener notes what listeners are told.
+// listener records what listeners receive.
 type listener struct {
 	*fake
 	told []string
@@ -515,7 +515,7 @@ func TestALargeContextTravelsOnceToThePlanner(t *testing.T) {
 	}
 }
 
-// register keeps the slots of a key with room for all, and notes which claims are the first ones.
+// register has room for all claims, and records which of them are the first ones.
 type register struct {
 	anew []bool
 	err  error

@@ -37,8 +37,8 @@ func (o *orphans) drop(ctx context.Context, job string, list []events.Event) err
 }
 
 // announce publishes reports for an unknown job on the subject of rejections, once for all that were found together: their sender
-// has no other way to learn of it. The message is not stored, so a flood fills nothing. The fault names the job in its text, and
-// the rejection has no job id, so that a client that waits for the admission of a request with this id does not take it for its
+// has no other way to learn of it. The message is not stored, so a flood fills nothing. The fault names the job in its text, but
+// the rejection has no job id: a client that waits for the admission of a request with this id must not take the rejection for its
 // own.
 func (o *orphans) announce(job string, list []events.Event) {
 	reports := 0

@@ -10,8 +10,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// outbox owns the commands that were sent and not acknowledged yet. It sends pending commands in batches. Until the acks of a
-// batch are here, nothing else of its jobs is sent, applied or saved; other jobs continue.
+// outbox owns the commands that were sent and are not acknowledged yet. It sends pending commands in batches. Until the acks of a
+// batch have arrived, nothing else of its jobs is sent, applied or saved; other jobs continue.
 type outbox struct {
 	*env
 	cache     *cache
@@ -22,18 +22,18 @@ type outbox struct {
 	// paces decides by expert whether work is batched.
 	paces  paces
 	closer closer
-	// acked receives the batches whose commands were acknowledged, of which underWay are outstanding.
+	// acked receives the batches whose commands were acknowledged; underWay are outstanding.
 	acked    chan *inFlightBatch
 	underWay int
 }
 
-// inFlightBatch is the commands that were sent at once.
+// inFlightBatch has the commands that were sent together.
 type inFlightBatch struct {
 	jobs    []*job
 	pending []pendingAck
 }
 
-// pendingAck is a command under way.
+// pendingAck is a command whose ack is outstanding.
 type pendingAck struct {
 	job *job
 	cmd *graph.Command
@@ -83,7 +83,7 @@ func (b *inFlightBatch) wait(ctx context.Context) {
 	}
 }
 
-// crashed gives the first error that must end the partition.
+// crashed returns the first error that must end the partition.
 func (b *inFlightBatch) crashed() error {
 	for i := range b.pending {
 		if err := b.pending[i].err; crashed(err) {
@@ -137,11 +137,11 @@ func (o *outbox) settle(ctx context.Context, s *pendingAck) error {
 			j.reminder.armed = false
 		}
 	case errors.Is(s.err, store.ErrConflict) && s.cmd.Kind == graph.EndJob:
-		// A control event has arrived since: the end must be decided again.
+		// A control event has arrived since, so the end must be decided again.
 		o.cache.drop(j)
 		return s.err
 	case errors.Is(s.err, store.ErrConflict):
-		// The message exists already: an earlier process, or another scheduler, has published it.
+		// The message exists already: an earlier process or another scheduler has published it.
 	case errors.Is(s.err, store.ErrUnknown):
 		o.cache.drop(j)
 		return s.err
@@ -160,7 +160,7 @@ func (o *outbox) settle(ctx context.Context, s *pendingAck) error {
 	return nil
 }
 
-// count updates the metrics with what this scheduler has published, and no other.
+// count updates the metrics with what this scheduler itself has published.
 func (o *outbox) count(cmd *graph.Command) {
 	switch cmd.Kind {
 	case graph.StateFact, graph.CloseInput:

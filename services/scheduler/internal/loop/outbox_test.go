@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// sender gives an outbox and a job that is ready to send its first work.
+// sender returns an outbox and a job that is ready to send its first work.
 func sender(t *testing.T) (f *fake, p *Partition, j *job) {
 	f = newFake()
 	p = f.partition(t)

@@ -118,7 +118,7 @@ func (p *Partition) awaitAll() {
 	}
 }
 
-// outlast gives a context that ends a while after ctx: the current step is finished, but not for ever.
+// outlast returns a context that ends a while after ctx: the current step can finish, but does not run for ever.
 func (p *Partition) outlast(ctx context.Context) (work context.Context, stop func()) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	late := context.AfterFunc(ctx, func() {
@@ -145,7 +145,7 @@ func (p *Partition) idle() time.Duration {
 	return max(0, idle)
 }
 
-// step is the scheduler's step: sort a batch into the inboxes of jobs, apply it, send pending commands, start due saves,
+// step is one step of the scheduler: sort a batch into the inboxes of jobs, apply it, send pending commands, start due saves,
 // acknowledge what is covered.
 func (p *Partition) step(ctx context.Context, batch Batch) error {
 	p.now = time.Now()

@@ -8,11 +8,11 @@ type phase int
 
 // The phases of a job.
 const (
-	// cold: no state is in memory, and nothing is in progress. The job is loaded, or begun with its request, when it is needed.
+	// cold: no state is in memory, and nothing is in progress. When needed, the job is loaded, or begun with its request.
 	cold phase = iota
 	// loadQueued: the state waits to be loaded.
 	loadQueued
-	// loading: the state is being loaded beside the loop.
+	// loading: the state is being loaded outside the loop.
 	loading
 	// loadingStale: the same, but the result may lack an event, and will be loaded again.
 	loadingStale
@@ -20,7 +20,7 @@ const (
 	ready
 	// inFlight: the state is in memory, and commands wait for their acks. Until then nothing is applied, sent or saved.
 	inFlight
-	// inFlightStale: the same, but the state was dropped: it is loaded when the acks are here.
+	// inFlightStale: the same, but the state was dropped: it is loaded once the acks have arrived.
 	inFlightStale
 	// quarantined: the job is not touched until a control event arrives.
 	quarantined

@@ -19,38 +19,38 @@ type Expect struct {
 	Any bool
 	// Last is the sequence at which Subject must end; 0 means that it must be empty.
 	Last uint64
-	// Subject is the message's own when empty.
+	// Subject defaults to the subject of the message.
 	Subject string
 }
 
 // Ack is the outcome of a publish in progress.
 type Ack interface {
-	// Wait gives the sequence, or store.ErrConflict, store.ErrUnknown, store.ErrTooLarge or another error.
+	// Wait returns the sequence, or store.ErrConflict, store.ErrUnknown, store.ErrTooLarge or another error.
 	Wait(ctx context.Context) (uint64, error)
 }
 
 // Publisher sends messages.
 type Publisher interface {
-	// Publish sends a message that a stream keeps.
+	// Publish sends a message that a stream stores.
 	Publish(m events.Message, expect Expect) Ack
-	// Tell sends a message that no stream keeps.
+	// Tell sends a message that no stream stores.
 	Tell(subject string, body []byte) error
 }
 
-// Log reads what was stored.
+// Log reads stored events.
 type Log interface {
-	// EventsOf gives a job's events after a sequence, in order and without gaps.
+	// EventsOf returns a job's events after a sequence, in order and without gaps.
 	EventsOf(ctx context.Context, job string, after uint64) iter.Seq2[events.Event, error]
-	// EventAt gives the event with a sequence, or store.ErrNotFound.
+	// EventAt returns the event with a sequence, or store.ErrNotFound.
 	EventAt(ctx context.Context, seq uint64) (events.Event, error)
-	// EndOf gives the event that ended a job, if no request follows it; otherwise the zero event.
+	// EndOf returns the event that ended a job, if no request follows it; otherwise the zero event.
 	EndOf(ctx context.Context, job string) (events.Event, error)
 }
 
 // Sweeper removes messages and what belongs to them.
 type Sweeper interface {
-	// PurgeRest removes what is left of a job without a request in the log: its state and its events. It gives ErrLost for the
-	// state of an active job, which is never deleted: the log has lost the job, and everything is kept.
+	// PurgeRest removes what is left of a job without a request in the log: its state and its events. It returns ErrLost for the
+	// state of an active job, which is never deleted: the log has lost the job, and everything stays.
 	PurgeRest(ctx context.Context, job string) error
 	// PurgeWork removes work that no worker has taken; the subject may contain wildcards.
 	PurgeWork(ctx context.Context, subject string) error
@@ -61,52 +61,52 @@ type Sweeper interface {
 
 // Saved is a job's saved state.
 type Saved struct {
-	// State is the JSON of graph.Job; nil if there is none that can be trusted.
+	// State is the JSON of graph.Job; nil if no saved state can be trusted.
 	State []byte
-	// Refused says why the saved state is not given, if an operator should know; Load sets it.
+	// Refused says why the saved state was not returned, if an operator should know; Load sets it.
 	Refused string
 	// Unsigned is true if the state has no digest, so that only the log can confirm it; Load sets it.
 	Unsigned bool
-	// Revision is what the next Save must name, 0 if the key does not exist.
+	// Revision is the revision that the next Save must name, 0 if the key does not exist.
 	Revision uint64
-	// Session is the job's session; Spent is what the job has spent by this state, Before by the previously saved one.
+	// Session is the job's session; Spent is what the job had spent at this state, Before at the previously saved one.
 	Session       string
 	Before, Spent events.Spent
-	// SessionRecord is what the job's session has to know, nil for a job without one.
+	// SessionRecord is the record for the job's session, nil for a job without one.
 	SessionRecord *SessionRecord
 	// Said are items for its conversation, in order; some may have been stored before.
 	Said []Said
 }
 
-// States keeps the states of jobs.
+// States stores the states of jobs.
 type States interface {
-	// Load gives the saved state if it is the fold of the current log, and the revision in any case.
+	// Load returns the saved state if it is the fold of the current log, and the revision in any case.
 	Load(ctx context.Context, job string) (Saved, error)
-	// Save replaces the state that has a revision, or gives store.ErrConflict. A fault marks the job as quarantined.
+	// Save replaces the state at a revision, or returns store.ErrConflict. A fault marks the job as quarantined.
 	Save(ctx context.Context, job string, s Saved, fault *events.Fault) (revision uint64, err error)
 }
 
 // Journals reads and writes the journals of SubJobs.
 type Journals interface {
-	// Read gives all records of a SubJob and the sequence at which its subject ends.
+	// Read returns all records of a SubJob and the last sequence on its subject.
 	Read(ctx context.Context, job, subjob string) (entries []run.Entry, last uint64, err error)
-	// Append adds a record if the subject still ends at last, or gives store.ErrConflict.
+	// Append adds a record if last is still the last sequence on the subject, or returns store.ErrConflict.
 	Append(ctx context.Context, job, subjob string, r events.JournalRecord, last uint64) error
 }
 
-// Alarms keeps timers.
+// Alarms arms timers.
 type Alarms interface {
-	// Arm makes timer.fired come at a moment; arming again replaces.
+	// Arm makes timer.fired arrive at a time; arming again replaces the timer.
 	Arm(ctx context.Context, job, timer string, at time.Time) Ack
 	// Purge disarms all timers of a job.
 	Purge(ctx context.Context, job string) error
 }
 
-// Blobs keeps payloads that do not fit a message.
+// Blobs stores payloads that are too large for a message.
 type Blobs interface {
-	// PutBlob keeps bytes under their digest, once.
+	// PutBlob stores bytes under their digest, once.
 	PutBlob(ctx context.Context, job string, data []byte) (events.Ref, error)
-	// GetBlob gives them back, or store.ErrNotFound.
+	// GetBlob returns them, or store.ErrNotFound.
 	GetBlob(ctx context.Context, job, digest string) ([]byte, error)
 }
 
@@ -120,7 +120,7 @@ type Ports struct {
 	Alarms    Alarms
 	Blobs     Blobs
 	Meter     Meter
-	// Slots are those of concurrency keys; nil admits everything.
+	// Slots are the slots of concurrency keys; nil admits everything.
 	Slots Slots
 	// Queues reads the queues of pools; without it the throughput of a pool limits its queue.
 	Queues Queues
@@ -132,8 +132,8 @@ type Ports struct {
 
 // Load receives how much work a partition has.
 type Load interface {
-	// Set gets the number of jobs with unsaved news, and the last delivered event. It is called at the end of every step and must
-	// not block.
+	// Set receives the number of jobs with unsaved changes and the last delivered event. It is called at the end of every step and
+	// must not block.
 	Set(jobs int, seen uint64)
 }
 
@@ -154,7 +154,7 @@ const (
 	Ignored                   // Events that were not legal in their state, by kind.
 	Duplicates                // Events that had been applied before, by kind.
 	Orphans                   // Events of jobs that do not exist.
-	Malformed                 // Messages in the log that are no events.
+	Malformed                 // Messages in the log that are not events.
 	Quarantined               // Jobs left alone, by code.
 	Saves                     // States saved, by result: saved, conflict or error.
 	Lined                     // Jobs that had to wait for room in a pool's queue, by pool.

@@ -16,31 +16,31 @@ var errNoEnd = errors.New("the log does not have the end that the saved state te
 // them.
 const reapSlack = time.Minute
 
-// reaping deletes a job whose retention has passed, beside the loop. It relies only on the log for the end of the job, never on a
+// reaping deletes a job whose retention has passed, outside the loop. For the end of the job it relies only on the log, never on a
 // saved state. A job that is too young is not deleted: its timer is armed for the right time.
 type reaping struct {
 	folder *folder
 	job    string
-	state  *graph.Job // Nothing is applied to it meanwhile.
+	state  *graph.Job // Nothing is applied to it during the deletion.
 	whole  bool       // It is the fold of the whole log.
 
 	deleted bool
 }
 
-// deleted reports whether a command has deleted its job.
+// deleted reports whether the command has deleted its job.
 func (s *pendingAck) deleted() bool {
 	r, ok := s.ack.(*reaping)
 	return ok && r.deleted
 }
 
-// Wait deletes the job, or gives errNoEnd.
+// Wait deletes the job, or returns errNoEnd.
 func (r *reaping) Wait(ctx context.Context) (uint64, error) {
 	f := r.folder
 	ended, err := r.end(ctx)
 	if err != nil {
 		return 0, err
 	}
-	last, err := f.Log.EventAt(ctx, r.state.Seq) // The clock of the log decides, not ours.
+	last, err := f.Log.EventAt(ctx, r.state.Seq) // The log's clock decides, not ours.
 	if err != nil {
 		return 0, fmt.Errorf("read last event of job: %w", err)
 	}
@@ -59,7 +59,7 @@ func (r *reaping) Wait(ctx context.Context) (uint64, error) {
 	return 0, nil
 }
 
-// end gives the time of the job's end from the log, or errNoEnd.
+// end returns the time of the job's end from the log, or errNoEnd.
 func (r *reaping) end(ctx context.Context) (time.Time, error) {
 	if r.whole {
 		return r.state.Ended, nil

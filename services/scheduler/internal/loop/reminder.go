@@ -7,8 +7,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// reminders makes sure that every job with waiting work comes back if this scheduler dies, since no other scheduler knows of it.
-// For a while its deliveries stay open; then a timer is armed before they are acknowledged.
+// reminders ensures that every job with waiting work comes back if this scheduler dies, since no other scheduler knows of that
+// work. For a while the job's deliveries stay open; then a timer is armed before they are acknowledged.
 type reminders struct {
 	*env
 	acks *ackTracker
@@ -23,15 +23,15 @@ type jobReminder struct {
 	wait  time.Duration
 }
 
-// How soon a job with waiting work is looked at again although nothing happens: the first interval and the longest.
+// How soon a job with waiting work is examined again if nothing happens: the first interval and the longest.
 const (
 	firstTurn = 30 * time.Second
 	lastTurn  = 8 * time.Minute
 )
 
 // turnPatience is how long work may wait before a timer is armed for it. Until then its deliveries stay unacknowledged and come
-// again if this scheduler dies. Most waits are shorter, and each timer costs two messages and a look at a job that may have ended.
-// A job with more than maxKept deliveries gets its timer at once, since the consumer limits the number of open deliveries.
+// again if this scheduler dies. Most waits are shorter, and each timer costs two messages and an examination of a job that may have
+// ended. A job with more than maxKept deliveries gets its timer at once, since the consumer limits the number of open deliveries.
 const (
 	turnPatience = 2 * time.Second
 	maxKept      = 64
@@ -40,7 +40,7 @@ const (
 // reset makes the next wait begin with the shortest interval.
 func (r *jobReminder) reset() { r.wait = 0 }
 
-// next is the interval of the next timer: twice the last one, if that has fired.
+// next returns the interval of the next timer: twice the last one, if that has fired.
 func (r *jobReminder) next(now time.Time) time.Duration {
 	wait := r.wait
 	if !now.Before(r.at) {

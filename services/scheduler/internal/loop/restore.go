@@ -9,8 +9,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// restore reads a saved state. It rejects one that cannot be read, has no digest, or contains an end that the log does not have. A
-// readable state that is rejected is returned as doubted.
+// restore reads a saved state. It rejects a state that cannot be read, has no digest, or contains an end that the log does not
+// have. A readable state that is rejected is returned as doubted.
 func (f *folder) restore(ctx context.Context, job string, distrusted bool, saved *Saved) (state, doubted *graph.Job, err error) {
 	if saved.Refused != "" {
 		f.Logger.Warn("discarding a saved state and folding the log instead", "job", job, "reason", saved.Refused,
@@ -38,8 +38,8 @@ func (f *folder) restore(ctx context.Context, job string, distrusted bool, saved
 	return state, nil, nil
 }
 
-// verify compares a fold with the saved state that ends with the same event, and reports whether they are equal: then nothing has
-// to be published again. The state is saved again in any case, with a digest.
+// verify compares a fold with the saved state that ends at the same event, and reports whether they are equal: then nothing has to
+// be published again. The state is saved again in any case, with a digest.
 func (f *folder) verify(job string, state, doubted *graph.Job, saved []byte) bool {
 	if folded, err := marshal(state); err == nil && bytes.Equal(folded, saved) {
 		state.Transitions()
@@ -53,7 +53,8 @@ func (f *folder) verify(job string, state, doubted *graph.Job, saved []byte) boo
 	return false
 }
 
-// confirm gives the event that ended a job according to its state, or the zero event if it is not the last word of the log.
+// confirm returns the event that ended a job according to its state, or the zero event if later events of the log have changed
+// that.
 func (f *folder) confirm(ctx context.Context, job string, state *graph.Job) (events.Event, error) {
 	e, err := f.Log.EndOf(ctx, job)
 	if err != nil {

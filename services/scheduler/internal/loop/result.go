@@ -10,13 +10,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// results gives the results of the direct predecessors by id.
+// results returns the results of the direct predecessors by id.
 func (b *workBuilder) results(ctx context.Context, j *job, inputs []graph.Input) (map[string]events.Result, error) {
 	if len(inputs) == 0 {
 		return nil, nil
 	}
 	if len(b.inputs) > maxReusedInputs {
-		b.inputs = make(map[string]events.Result, len(inputs)) // Clearing a map takes as long as it was ever large.
+		b.inputs = make(map[string]events.Result, len(inputs)) // Clearing a map takes time in proportion to its largest size so far.
 	} else {
 		clear(b.inputs)
 	}
@@ -30,10 +30,10 @@ func (b *workBuilder) results(ctx context.Context, j *job, inputs []graph.Input)
 	return b.inputs, nil
 }
 
-// maxReusedInputs is the number of results up to which the map of the last order is used again.
+// maxReusedInputs is the number of results up to which the map of the previous order is reused.
 const maxReusedInputs = 64
 
-// result reads one result where it is stored: in a report, in an answer, or in its plan.
+// result reads one result from where it is stored: a report, an answer, or its plan.
 func (b *workBuilder) result(ctx context.Context, j *job, in *graph.Input) (events.Result, error) {
 	r := events.Result{Run: in.Run, Skipped: in.Skipped}
 	if in.Skipped {
@@ -59,7 +59,7 @@ func (b *workBuilder) result(ctx context.Context, j *job, in *graph.Input) (even
 	return r, nil
 }
 
-// combine makes a job's result from the results of its last SubJobs: a single one as it is, several as an object by id.
+// combine makes a job's result from the results of its last SubJobs: a single one unchanged, several as an object by id.
 func (b *workBuilder) combine(ctx context.Context, j *job, tails []graph.Input, results []events.Result) (json.RawMessage, error) {
 	outputs := make(map[string]json.RawMessage, len(tails))
 	for i := range tails {
@@ -83,7 +83,7 @@ func (b *workBuilder) combine(ctx context.Context, j *job, tails []graph.Input, 
 	return json.Marshal(outputs)
 }
 
-// text gives a payload as JSON; anything else is represented by its reference.
+// text returns a payload as JSON; anything else is represented by its reference.
 func (b *workBuilder) text(ctx context.Context, j *job, ref *events.Ref) (json.RawMessage, error) {
 	if jsonLike := ref.MediaType == "" || ref.MediaType == "application/json"; !jsonLike || ref.Size > maxCombined {
 		return json.Marshal(map[string]*events.Ref{"output_ref": ref})
@@ -98,7 +98,7 @@ func (b *workBuilder) text(ctx context.Context, j *job, ref *events.Ref) (json.R
 // maxCombined is the largest payload that is included in a combined result, in bytes.
 const maxCombined = 8 << 20
 
-// The tags around the text that a model declares to be its answer.
+// The tags around the text that a model marks as its answer.
 const finalOpen, finalClose = "<final_output>", "</final_output>"
 
 // finalOutput extracts the tagged part of a text; other values stay unchanged.
@@ -151,7 +151,7 @@ func (b *workBuilder) fillResult(ctx context.Context, j *job, tails []graph.Inpu
 // maxArtifacts limits the artifacts in the end of a job; the reports name all.
 const maxArtifacts = 256
 
-// artifacts are the artifacts that belong to the job's result, each under the SubJob that made it.
+// artifacts returns the artifacts of the job's result, each under the SubJob that made it.
 func artifacts(tails []graph.Input, results []events.Result) []events.Ref {
 	var list []events.Ref
 	for i := range tails {
@@ -160,7 +160,7 @@ func artifacts(tails []graph.Input, results []events.Result) []events.Ref {
 				return list
 			}
 			if tails[i].SubJob != events.FinalID {
-				ref.Name = tails[i].SubJob + "/" + ref.Name // The planner has named those that it passes on.
+				ref.Name = tails[i].SubJob + "/" + ref.Name // The planner has already named the ones that it passes on.
 			}
 			list = append(list, ref)
 		}

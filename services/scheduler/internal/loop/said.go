@@ -17,8 +17,8 @@ type Said struct {
 	Item item.Item
 }
 
-// saidOf are the items of an event that a state contains already. Jobs without a session have none. What a handed-off SubJob
-// says belongs to its own session, too.
+// saidOf returns the items of an event that a state already contains. Jobs without a session have none. What a handed-off SubJob
+// says belongs to its own session as well.
 func saidOf(state *graph.Job, e *events.Event) []Said {
 	if state.Session == "" {
 		return nil

@@ -12,13 +12,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// saver owns what is saved when. A save covers only events whose commands were delivered; it runs beside the loop.
+// saver decides which jobs are saved when. A save covers only events whose commands were delivered; it runs outside the loop.
 type saver struct {
 	*env
 	acks     *ackTracker
 	work     *workSet
 	isolator *isolator
-	// done receives the results of saves, of which underWay are outstanding.
+	// done receives the results of saves; underWay are outstanding.
 	done     chan saveResult
 	underWay int
 	// took is the average duration of recent saves.
@@ -27,7 +27,7 @@ type saver struct {
 	queue []*job
 }
 
-// savePhase is where a job stands with its save.
+// savePhase is the progress of a job's save.
 type savePhase int
 
 const (
@@ -36,10 +36,10 @@ const (
 	saveUnderWay
 )
 
-// jobSave is what the saver knows of one job.
+// jobSave is what the saver stores about one job.
 type jobSave struct {
 	phase savePhase
-	// revision is what the next save must name; it is known while the state is in memory.
+	// revision is the revision that the next save expects; it is known while the state is in memory.
 	revision uint64
 	// changes counts events since the last save that changed the state; since is the time of the first.
 	changes int
@@ -58,12 +58,12 @@ func (s *jobSave) change(now time.Time) {
 	s.changes++
 }
 
-// forget discards what is known of the state in memory.
+// forget discards what is known about the state in memory.
 func (s *jobSave) forget() {
 	s.revision, s.changes, s.since, s.spent = 0, 0, time.Time{}, events.Spent{}
 }
 
-// adopt takes over what is known of a loaded state.
+// adopt takes over what is known about a loaded state.
 func (s *jobSave) adopt(r *loaded, now time.Time) {
 	s.size, s.seq, s.spent = len(r.kept.State), r.seq, r.spent
 	if r.changes > 0 {
@@ -71,7 +71,7 @@ func (s *jobSave) adopt(r *loaded, now time.Time) {
 	}
 }
 
-// saveResult is how a save ended.
+// saveResult is the result of a save.
 type saveResult struct {
 	job        *job
 	generation int
@@ -149,7 +149,7 @@ func (s *saver) saveable(j *job) bool {
 	return j.phase == ready && j.save.changes > 0 && j.save.phase != saveUnderWay && !j.retry.pending()
 }
 
-// due decides when a job is saved: at once when it is at rest; an active job less often the larger its state, the more active jobs
+// due decides when a job is saved: at once if it is at rest; an active job less often the larger its state is, the more active jobs
 // there are, and the longer a save takes.
 func (s *saver) due(j *job) bool {
 	if !s.saveable(j) {
@@ -167,7 +167,7 @@ func (s *saver) due(j *job) bool {
 }
 
 // savePause is the pause of an active job between two saves, as a multiple of the duration of a save: on a store that syncs each
-// write, saves would take the capacity of events.
+// write, saves would take capacity away from events.
 const savePause = 32
 
 // begin publishes the transitions since the last save and writes the state, in a goroutine that ends with the write.
@@ -190,7 +190,7 @@ func (s *saver) begin(ctx context.Context, j *job) error {
 	kept := Saved{State: data, Revision: j.save.revision, Session: j.state.Session, Before: j.save.spent, Spent: r.spent}
 	if j.state.Session != "" {
 		kept.SessionRecord, kept.Said = talkOf(j.state.View()), j.said
-		j.said = nil // A save that fails drops the state, and the log says it again.
+		j.said = nil // If the save fails, the state is dropped, and the log supplies the items again.
 	}
 	j.save.phase, j.save.changes, j.save.size = saveUnderWay, 0, len(data)
 	s.underWay++
@@ -203,7 +203,7 @@ func (s *saver) begin(ctx context.Context, j *job) error {
 
 // finish handles the result of a save, and reports whether the state in memory is still valid: the store may have another one.
 func (s *saver) finish(r saveResult) (good bool) {
-	s.took += (s.now.Sub(r.began) - s.took) / 8 // What it took of late.
+	s.took += (s.now.Sub(r.began) - s.took) / 8 // A moving average.
 	j := r.job
 	alive := j.generation == r.generation
 	switch {
@@ -217,7 +217,7 @@ func (s *saver) finish(r saveResult) (good bool) {
 	case errors.Is(r.err, store.ErrConflict):
 		s.Meter.Count(Saves, "conflict")
 	default:
-		s.Meter.Count(Saves, "error") // The write may have happened.
+		s.Meter.Count(Saves, "error") // The write may have happened nevertheless.
 	}
 	return !alive
 }

@@ -63,7 +63,7 @@ func TestADeliveryIsLookedAtOncePerSave(t *testing.T) {
 	}
 }
 
-// A save of a state that was dropped meanwhile says what is stored, and nothing about the state in memory.
+// The result of a save whose state was dropped meanwhile says what is stored, and nothing about the state in memory.
 func TestTheResultOfASaveIsAboutItsGeneration(t *testing.T) {
 	for _, test := range []struct {
 		name       string
@@ -115,7 +115,7 @@ func TestAJobIsQueuedForOneSaveAtATime(t *testing.T) {
 	if len(s.queue) != 1 || j.save.phase != saveQueued {
 		t.Fatalf("%d in the queue, phase %v", len(s.queue), j.save.phase)
 	}
-	j.phase = inFlight // Commands were sent since: it is saved when they are answered.
+	j.phase = inFlight // Commands were sent since, so it is saved once they are acknowledged.
 	if err := s.serve(t.Context()); err != nil || s.underWay != 0 || len(s.queue) != 0 || j.save.phase != saveIdle {
 		t.Errorf("%d saves under way, %d in the queue, phase %v: %v", s.underWay, len(s.queue), j.save.phase, err)
 	}

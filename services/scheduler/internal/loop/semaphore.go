@@ -13,14 +13,14 @@ import (
 
 // Slots decides which runs may execute under concurrency keys.
 type Slots interface {
-	// Claim states the live runs of a job, and gives those that have a slot. It may be repeated.
+	// Claim records the live runs of a job, and returns those that have a slot. It may be repeated.
 	Claim(ctx context.Context, key string, c *Claim) (Grant, error)
 }
 
 // Claim is the set of live runs of a job; without runs the job releases its slots.
 type Claim struct {
 	fair.Item
-	// Limit is how many runs may be live at once, over all jobs.
+	// Limit is the maximum number of live runs, over all jobs.
 	Limit int
 	// Runs are in the order in which they should start.
 	Runs []graph.Run
@@ -31,7 +31,7 @@ type Claim struct {
 
 // Grant is the answer to a claim.
 type Grant struct {
-	// Held are those of the runs that have a slot.
+	// Held are the runs that have a slot.
 	Held []graph.Run
 	// Called are other jobs that were given a slot and must be notified.
 	Called []string
@@ -43,7 +43,7 @@ type semaphores struct {
 	admission *admission
 }
 
-// jobSlots is what is known of the slots of one job.
+// jobSlots is what the partition knows of the slots of one job.
 type jobSlots struct {
 	// live are the runs for which slots were last claimed, if claimed is true.
 	live    []graph.Run

@@ -59,7 +59,7 @@ func (p *Partition) rebalance(ctx context.Context) error {
 	}
 }
 
-// refill admits those whose turn it is, as long as there is room, and gives the jobs that have something to publish now.
+// refill admits the jobs whose turn it is, as long as there is room, and returns those that have something to publish now.
 func (p *Partition) refill(ctx context.Context) (list []*job, err error) {
 	for _, limit := range p.admission.limits { // any order: pools are independent.
 		for !limit.full() && !p.loader.full() {
@@ -88,8 +88,8 @@ func (p *Partition) refill(ctx context.Context) (list []*job, err error) {
 	return list, nil
 }
 
-// fetch gives a job whose turn it is in a limit; nil if it was deleted, is quarantined, or waits for a retry. A job that is not in
-// memory is loaded first, and gets its turn then.
+// fetch returns the job whose turn it is in a limit; nil if it was deleted, is quarantined, or waits for a retry. A job that is not
+// in memory is loaded first, and gets its turn then.
 func (p *Partition) fetch(ctx context.Context, limit *queueLimit, id string) (*job, error) {
 	j := p.cache.get(id)
 	p.work.touch(j)

@@ -7,15 +7,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// SessionRecord is what a session has to know of a job of it, or of a SubJob that was handed off to it.
+// SessionRecord describes a job, or a SubJob that was handed off, to its session.
 type SessionRecord struct {
-	// Session is which, Parent the one that handed the SubJob off; User and Thread are those of the request.
+	// Session is the session, Parent the one that handed the SubJob off; User and Thread are those of the request.
 	Session, Parent, User, Thread string
-	// Job and SubJob say whose words these are; SubJob is empty for the job itself.
+	// Job and SubJob identify the author of the items; SubJob is empty for the job itself.
 	Job, SubJob string
 	// Goal is the request's goal, Title the title of the graph, empty without one.
 	Goal, Title string
-	// Status is that of the job or SubJob; Asking is true while a person is asked.
+	// Status is the status of the job or SubJob; Asking is true while a question to a person is open.
 	Status events.Status
 	Asking bool
 	// Ending is true while the end of the job is decided and not in its log yet.
@@ -31,7 +31,7 @@ type SessionRecord struct {
 // maxHanded is the maximum number of SubJobs of a job with session records.
 const maxHanded = 50
 
-// talkOf is what the session of a job has to know; nil for a job without one.
+// talkOf returns the record for the session of a job; nil for a job without one.
 func talkOf(s *graph.State) *SessionRecord {
 	if s.Session == "" {
 		return nil
@@ -59,7 +59,7 @@ func talkOf(s *graph.State) *SessionRecord {
 	return t
 }
 
-// child is what the session of a SubJob that was handed off has to know.
+// child returns the record for the session of a SubJob that was handed off.
 func (t *SessionRecord) child(n *graph.SubJobState) SessionRecord {
 	c := SessionRecord{
 		Session: n.Session, Parent: t.Session, User: t.User, Thread: t.Thread, Job: t.Job, SubJob: n.ID, Goal: n.Title, Title: n.Title,

@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Settings of a partition. Default gives good ones.
+// Settings are the settings of a partition. Default returns sensible ones.
 type Settings struct {
 	// Names builds all subjects.
 	Names events.Names
@@ -23,7 +23,7 @@ type Settings struct {
 	CacheBytes int
 	// CacheJobs limits the jobs at rest that are kept in memory.
 	CacheJobs int
-	// Pooled has the facts of runs published on subjects that name the pool of the run.
+	// Pooled publishes the facts of runs on subjects that name the pool of the run.
 	Pooled bool
 	// Window is the maximum number of runs in a pool's queue while more are ready, fewer if the pool is slower: waiting work is
 	// admitted by priority and session. 0 publishes all ready work.
@@ -39,8 +39,8 @@ type Settings struct {
 	Parallel int
 	// RetryFirst and RetryMost bound the wait before a job with failed effects is tried again; it doubles in between.
 	RetryFirst, RetryMost time.Duration
-	// Trace begins a span under a traceparent, with attributes by name and value, and gives the traceparent of the span and
-	// what ends it; nil when there is no collector.
+	// Trace begins a span under a traceparent, with attributes by name and value, and returns the traceparent of the span and a
+	// function that ends it; nil without a collector.
 	Trace func(parent, name string, attributes ...string) (traceparent string, end func(failure string, attributes ...string))
 	// Logger gets one line for each thing that an operator should know.
 	Logger *slog.Logger
@@ -51,7 +51,7 @@ type Settings struct {
 	Hook Hook
 }
 
-// Default gives the settings for a prefix.
+// Default returns the settings for a prefix.
 func Default(names events.Names, logger *slog.Logger) Settings {
 	return Settings{
 		Names: names, Logger: logger, Rules: events.RulesVersion,

@@ -7,13 +7,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// span is what is told of one batch of commands of one job. The zero value is none.
+// span is the span of one batch of commands of one job. The zero value is no span.
 type span struct {
 	traceparent string
 	end         func(failure string, attributes ...string)
 }
 
-// cause is the traceparent of what the job causes now.
+// cause returns the traceparent for what the job causes now.
 func (j *job) cause() string {
 	if j.step.traceparent != "" {
 		return j.step.traceparent

@@ -21,9 +21,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// storm is many jobs, for which little goes well: what is published arrives late or never, answers get lost, reads
-// fail, saves lose, deliveries go to other readers, schedulers die. Until it is calm nothing is stored before the test says so,
-// so that each acknowledgement is made while all that it rests on can still be lost.
+// storm is many jobs under many failures: published messages arrive late or never, answers get lost, reads fail, saves conflict,
+// deliveries go to other readers, schedulers crash. Until the storm is over nothing is stored before the test says so, so each
+// acknowledgement is made while everything it rests on can still be lost.
 type storm struct {
 	idle
 	t      *rapid.T
@@ -38,7 +38,7 @@ type storm struct {
 	names  events.Names
 	chance *rand.Rand
 	calm   bool
-	dead   bool // The scheduler is, although some of its goroutines live.
+	dead   bool // The scheduler has crashed, although some of its goroutines live.
 	turns  int  // Since the test did something.
 	log    []events.Event
 	read   int // How much of the log was delivered.
@@ -71,7 +71,7 @@ type flying struct {
 	given   chan error
 }
 
-// Wait gives the answer.
+// Wait returns the answer.
 func (f *flying) Wait(ctx context.Context) (uint64, error) {
 	select {
 	case err := <-f.given:
@@ -100,7 +100,7 @@ func newStorm(t *rapid.T, seed uint64) *storm {
 // fails is true now and then. It needs the lock.
 func (w *storm) fails() bool { return w.dead || !w.calm && w.chance.IntN(8) == 0 }
 
-// mostTurns is how often the loop may turn for what the test does at once.
+// mostTurns is how many rounds the loop may take for one action of the test.
 const mostTurns = 5000
 
 var (
@@ -108,7 +108,7 @@ var (
 	errSpin = errors.New("the loop turns without end")
 )
 
-// start begins a scheduler, which knows nothing: what it does not get acknowledged comes again.
+// start starts a scheduler that knows nothing: everything it has not acknowledged is delivered again.
 func (w *storm) start(window, parallel int) {
 	s := Default(w.names, slog.New(slog.DiscardHandler))
 	s.Illegal = func(err error) { w.t.Errorf("illegal move: %v", err) }
@@ -142,7 +142,7 @@ func (w *storm) start(window, parallel int) {
 	w.rest()
 }
 
-// rest waits until the scheduler does nothing any more, having taken what it takes.
+// rest waits until the scheduler has processed everything it accepts and is idle.
 func (w *storm) rest() {
 	w.mu.Lock()
 	w.turns = 0
@@ -170,7 +170,7 @@ func (w *storm) rest() {
 	}
 }
 
-// crash ends the scheduler there and then. What was under way arrives, or does not; without an answer.
+// crash ends the scheduler immediately. What was in progress arrives or does not, in both cases without an answer.
 func (w *storm) crash() {
 	w.mu.Lock()
 	w.dead = true
@@ -194,7 +194,7 @@ func (w *storm) crash() {
 	w.t.Fatal("the scheduler does not end")
 }
 
-// stop ends the scheduler by the rules; some of what is under way never gets an answer.
+// stop ends the scheduler in order; some of what is in progress never gets an answer.
 func (w *storm) stop() {
 	under := slices.Concat(w.air, w.saves)
 	w.cancel()
@@ -225,7 +225,7 @@ func (w *storm) delivery(e *events.Event, first bool) Delivery {
 	return Delivery{Event: *e, ConsumerSeq: w.seq, First: first, Acker: receiver{w, e.Seq}}
 }
 
-// receiver notes an acknowledgement.
+// receiver records an acknowledgement.
 type receiver struct {
 	w   *storm
 	seq uint64
@@ -242,7 +242,7 @@ func (r receiver) Ack() error {
 
 func (r receiver) InProgress() error { return nil }
 
-// reach has a message arrive, behind those to the same stream before it, or a save. It needs the lock.
+// reach makes a message or a save arrive, after the earlier messages to the same stream. The caller holds the lock.
 func (w *storm) reach(f *flying) {
 	if f.reached || f.expect.Subject == saving {
 		f.save(w)
@@ -258,14 +258,14 @@ func (w *storm) reach(f *flying) {
 	}
 }
 
-// answer ends what is under way. It needs the lock.
+// answer ends a message in progress. The caller holds the lock.
 func (w *storm) answer(f *flying, err error) {
 	is := func(g *flying) bool { return g == f }
 	w.air, w.saves = slices.DeleteFunc(w.air, is), slices.DeleteFunc(w.saves, is)
 	f.given <- err
 }
 
-// store is what the broker does with a message.
+// store does what the broker does with a message.
 func (w *storm) store(f *flying) error {
 	if f.timer != "" {
 		if w.armed[f.job] == nil {
@@ -296,7 +296,7 @@ func (w *storm) store(f *flying) error {
 	return nil
 }
 
-// happen appends to the log what was not said by the scheduler.
+// happen appends an event to the log that is not the scheduler's.
 func (w *storm) happen(e events.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -344,7 +344,7 @@ func (w *storm) Arm(_ context.Context, job, timer string, at time.Time) Ack {
 	return w.fly(&flying{job: job, timer: timer, at: at})
 }
 
-// saving marks a save among what is under way.
+// saving marks a save among the messages in progress.
 const saving = "save"
 
 func (f *flying) save(w *storm) {
@@ -405,7 +405,7 @@ func (w *storm) EventsOf(_ context.Context, job string, after uint64) iter.Seq2[
 	}
 }
 
-// of gives the events of a job behind a sequence.
+// of returns the events of a job after a sequence.
 func (w *storm) of(job string, after uint64) (list []events.Event) {
 	for i := range w.log {
 		if w.log[i].Job == job && w.log[i].Seq > after {

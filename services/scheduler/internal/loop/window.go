@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Depth is how the queue of a pool stands on the bus.
+// Depth is the state of a pool's queue on the bus.
 type Depth struct {
-	// Pending counts runs that no worker has fetched; Taken those that workers are executing.
+	// Pending counts runs that no worker has fetched; Taken counts runs that workers are executing.
 	Pending, Taken int
 	// Idle is true when a worker waits for work.
 	Idle bool
@@ -16,31 +16,32 @@ type Depth struct {
 
 // Queues reads the queues of pools.
 type Queues interface {
-	// Depth reads the queue of a pool, or gives an error of the bus.
+	// Depth reads the queue of a pool. Errors: those of the bus.
 	Depth(ctx context.Context, pool string) (Depth, error)
 }
 
-// window is the backpressure window of one pool: how many runs may be published and not over. It follows what workers take, so
-// that a newcomer waits for about one run and not for what an earlier flood has put in front of it.
+// window is the backpressure window of one pool: how many runs may be published and unfinished. It follows what workers take, so
+// that a new job waits for about one run instead of everything that an earlier flood has put in front of it.
 //
-// A pool of quick runs shows its pace by runs that end within quickRun, in the order in which they were let in: the window doubles
-// as long as half of it ends like that within a second. A pool of slow runs has to be asked: readings of its queue say whether a worker waits.
-// Where the queue cannot be read the window follows the pace alone and never falls below blindLeast.
+// A pool of quick runs shows its pace by runs that end within quickRun, in the order in which they were admitted: the window
+// doubles as long as half of it ends like that within a second. The queue of a pool of slow runs has to be read: the readings tell
+// whether a worker waits. If the queue cannot be read, the window follows the pace alone and never falls below blindLeast.
 type window struct {
 	// most is the window; limit bounds it.
 	most, limit int
-	// queued and running are the runs in the window, according to the jobs of this partition.
+	// queued and running count the runs in the window, according to the jobs of this partition.
 	queued, running int
-	// ended counts the runs that ended since since; quick counts the quick ones, left those that left the queue.
+	// ended counts the runs that have ended since since; quick counts the quick ones, left those that have left the queue.
 	ended, quick, left int
 	since              time.Time
 	// entered are the admitted runs by time, oldest first.
 	entered []cohort
-	// rate is how many runs the pool finishes in a second, averaged over about rateOver: runs that began together end together.
+	// rate is how many runs the pool finishes per second, averaged over about rateOver, because runs that began together end
+	// together.
 	rate float64
 	// measured is true while readings succeed.
 	measured bool
-	// reading is true during a reading, which began with asked runs in the window; quiet is true if none ended since. The next
+	// reading is true during a reading, which began with asked runs in the window; quiet is true if none has ended since. The next
 	// reading is due at next, and pause is the interval.
 	reading, quiet bool
 	asked          int
@@ -51,23 +52,23 @@ type window struct {
 	pause time.Duration
 }
 
-// cohort is runs that were let in at once.
+// cohort is a group of runs that were admitted at the same time.
 type cohort struct {
 	at   time.Time
 	runs int
 }
 
 const (
-	// blindFirst and blindLeast are the window of a pool whose queue cannot be read, in runs: initially, and at least, so that the
-	// next run is available.
+	// blindFirst and blindLeast are the window, in runs, of a pool whose queue cannot be read: initially, and at least, so that the
+	// next run is always available.
 	blindFirst = 256
 	blindLeast = 64
-	// The interval of readings while work waits: shorter after news of the pool, longer while nothing changes.
+	// The interval of readings while work waits: shorter after a change in the pool, longer while nothing changes.
 	readingFirst = 5 * time.Millisecond
 	readingMost  = 250 * time.Millisecond
 	// The time over which the rate of a pool is averaged.
 	rateOver = 10 * time.Second
-	// A run that ends within this time is quick. A runner publishes the start of longer ones.
+	// A run that ends within this time is quick. A runner publishes the start of longer runs.
 	quickRun = 50 * time.Millisecond
 )
 
@@ -88,7 +89,7 @@ func (w *window) full() bool {
 	return w.queued+w.running >= w.most
 }
 
-// enter lets runs in.
+// enter admits runs.
 func (w *window) enter(now time.Time, runs int) {
 	w.queued += runs
 	if last := len(w.entered) - 1; last >= 0 && w.entered[last].at.Equal(now) {
@@ -98,7 +99,7 @@ func (w *window) enter(now time.Time, runs int) {
 	w.entered = append(w.entered, cohort{now, runs})
 }
 
-// change replaces what a job had in the window.
+// change replaces a job's share of the window.
 func (w *window) change(now time.Time, had, has use) {
 	if more := has.queued - had.queued; more > 0 {
 		w.enter(now, more)
@@ -116,14 +117,14 @@ func (w *window) change(now time.Time, had, has use) {
 	}
 }
 
-// drop removes what a job had in the window: its state is no longer in memory.
+// drop removes a job's share of the window: its state is no longer in memory.
 func (w *window) drop(had use) {
 	w.queued -= had.queued
 	w.running -= had.running
 	w.leave(time.Time{}, had.queued+had.running)
 }
 
-// leave removes the runs that came first, and gives how many of them were quick.
+// leave removes the runs that came first, and returns how many of them were quick.
 func (w *window) leave(now time.Time, runs int) (quick int) {
 	for runs > 0 && len(w.entered) > 0 {
 		first := &w.entered[0]
@@ -157,7 +158,7 @@ func (w *window) pace(now time.Time, waits bool) {
 }
 
 // paceBlind is pace without readings: a window that was half empty at the beginning of a step, or half taken within a second, was
-// too small; one that did not change for a second is cut to what left it.
+// too small; one that did not change for a second is reduced to the runs that have left it.
 func (w *window) paceBlind(now time.Time, stood time.Duration, waits bool) {
 	switch {
 	case waits && (2*w.queued <= w.most || 2*w.left >= w.most && stood < time.Second):
@@ -172,7 +173,7 @@ func (w *window) paceBlind(now time.Time, stood time.Duration, waits bool) {
 
 func (w *window) reset(now time.Time) { w.ended, w.quick, w.left, w.since = 0, 0, 0, now }
 
-// due reports whether the queue should be read now; waits is true while a job has more work than there is room.
+// due reports whether the queue should be read now; waits is true while a job has more work than fits.
 func (w *window) due(now time.Time, waits bool) bool {
 	return waits && w.full() && !w.reading && !now.Before(w.next)
 }
@@ -180,10 +181,10 @@ func (w *window) due(now time.Time, waits bool) bool {
 // ask begins a reading.
 func (w *window) ask() { w.reading, w.quiet, w.asked = true, true, w.queued+w.running }
 
-// read takes a reading over. When every published run is in a worker's hands and a worker waits, there is room for as many again:
-// at worst fewer than the pool works on at once then stand in its queue. Once all places were found taken there is room for one
-// more, then two, then four: a worker may wait because its next run is on the way to it. When the window has stood for a second it is cut to
-// what workers hold, and what the pool ends in a second.
+// read applies a reading. If workers have every published run and a worker waits, there is room for as many again: at worst, the
+// queue then holds fewer runs than the pool executes at once. After a reading that found all workers busy there is room for one
+// more, then two, then four: a worker may seem idle because its next run is on the way. If the window has not changed for a second,
+// it is reduced to the runs that workers hold plus those that the pool ends in a second.
 func (w *window) read(now time.Time, d Depth, err error) {
 	w.reading = false
 	w.next, w.pause = now.Add(w.pause), min(2*w.pause, readingMost)

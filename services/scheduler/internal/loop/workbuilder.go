@@ -17,7 +17,7 @@ type workBuilder struct {
 	*env
 	folder *folder
 	facts  *facts
-	// buffer is the work that is being written, brief its brief and inputs its results; they are reused.
+	// buffer is the work being built, brief its brief and inputs its results; all are reused.
 	buffer  events.Work
 	brief   []byte
 	inputs  map[string]events.Result
@@ -96,7 +96,7 @@ func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Comma
 			r = &zoned
 		}
 		w.Request, w.PlanVersion, w.MaxSteps, w.Finished = r, o.PlanVersion, requested.Rules.MaxSteps, o.Finished
-		w.Inputs, w.InputsRef, w.Attachments = nil, nil, nil // The request has them.
+		w.Inputs, w.InputsRef, w.Attachments = nil, nil, nil // The request has them already.
 	}
 	if o.Finalize != "" {
 		return w, b.finalizeRequest(ctx, j, o, r, w)
@@ -104,7 +104,7 @@ func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Comma
 	return w, nil
 }
 
-// pooled is the pool that the subjects of a run's facts name; "" for none.
+// pooled returns the pool that the subjects of a run's facts name; "" for none.
 func (b *workBuilder) pooled(pool string) string {
 	if !b.Pooled || pool == events.PlannerPool || pool == schedule.Pool {
 		return ""
@@ -112,7 +112,7 @@ func (b *workBuilder) pooled(pool string) string {
 	return pool
 }
 
-// addBrief puts what the run should know of its job into work that has everything else.
+// addBrief adds to complete work what the run should know about its job.
 func (b *workBuilder) addBrief(ctx context.Context, j *job, w *events.Work) error {
 	requested, err := b.requested(ctx, j)
 	if err != nil {
@@ -124,7 +124,7 @@ func (b *workBuilder) addBrief(ctx context.Context, j *job, w *events.Work) erro
 	made, err := b.briefer.Make(j.brief, j.state, &requested.Request, w, func(at graph.Spec) (string, error) {
 		spec, err := b.spec(ctx, j, at)
 		if isQuarantine(err) {
-			return "", nil // A step that has no title any more. If it is to be run, its own work says so.
+			return "", nil // The step no longer has a title. If it is to run, its own work says so.
 		}
 		return spec.Goal, err
 	})
@@ -140,7 +140,7 @@ func (b *workBuilder) addBrief(ctx context.Context, j *job, w *events.Work) erro
 	return err
 }
 
-// requested is what was asked for.
+// requested returns the request of a job.
 func (b *workBuilder) requested(ctx context.Context, j *job) (*events.JobRequested, error) {
 	seq := j.state.RequestSeq
 	f, err := b.loadEvent(ctx, j, seq)
@@ -199,7 +199,7 @@ func (b *workBuilder) spec(ctx context.Context, j *job, s graph.Spec) (events.Su
 	return spec, nil
 }
 
-// addHistory puts lessons and answers into work.
+// addHistory adds lessons and answers to work.
 func (b *workBuilder) addHistory(ctx context.Context, j *job, o *graph.Order, w *events.Work) error {
 	for _, seq := range o.Lessons {
 		f, err := b.loadEvent(ctx, j, seq)
@@ -225,7 +225,7 @@ func (b *workBuilder) addHistory(ctx context.Context, j *job, o *graph.Order, w 
 	return nil
 }
 
-// loadEvent gives an event that work refers to, from the cache or from the log.
+// loadEvent returns an event that work refers to, from the cache or from the log.
 func (b *workBuilder) loadEvent(ctx context.Context, j *job, seq uint64) (*fact, error) {
 	if f := b.facts.get(seq); f != nil {
 		return f, nil

@@ -2,7 +2,7 @@ package loop
 
 import "time"
 
-// workSet owns which jobs are processed when: the dirty set in this batch, the retry set later.
+// workSet decides which jobs are processed when: the dirty set in this batch, the retry set later.
 type workSet struct {
 	*env
 	// dirty are the jobs to process before the batch ends.
@@ -16,7 +16,7 @@ type workSet struct {
 
 // jobRetry is when and how often a job with failed effects is tried again.
 type jobRetry struct {
-	// at is when; zero when there is nothing to try again.
+	// at is the time of the retry; zero if there is nothing to try again.
 	at       time.Time
 	failures int
 }
@@ -28,7 +28,7 @@ func (r *jobRetry) clear() { r.at = time.Time{} }
 
 func newWorkSet(e *env) *workSet { return &workSet{env: e, retry: map[*job]struct{}{}} }
 
-// touch puts a job into the dirty set.
+// touch adds a job to the dirty set.
 func (w *workSet) touch(j *job) {
 	j.used = w.now
 	if !j.dirty {
@@ -37,7 +37,7 @@ func (w *workSet) touch(j *job) {
 	}
 }
 
-// later puts a job into the retry set.
+// later adds a job to the retry set.
 func (w *workSet) later(j *job) {
 	if len(w.retry) == 0 {
 		w.sweepAt = w.now.Add(w.SaveAfter / 4)
@@ -48,10 +48,10 @@ func (w *workSet) later(j *job) {
 	}
 }
 
-// done takes a job out of the retry set.
+// done removes a job from the retry set.
 func (w *workSet) done(j *job) { delete(w.retry, j) }
 
-// sweep touches the jobs of the retry set whose time has come.
+// sweep moves the jobs of the retry set whose time has come to the dirty set.
 func (w *workSet) sweep() {
 	if w.now.Before(w.sweepAt) {
 		return
@@ -91,7 +91,7 @@ func (w *workSet) postpone(j *job, err error) {
 	w.Logger.Warn("retrying job", "job", j.id, "in", wait, "error", err)
 }
 
-// retryNow has a job tried again with the next sweep.
+// retryNow lets a job be tried again in the next sweep.
 func (w *workSet) retryNow(j *job, err error) {
 	w.postpone(j, err)
 	j.retry.at = w.now

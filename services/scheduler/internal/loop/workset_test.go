@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// newTestWorkSet makes a work set at a time of its own.
+// newTestWorkSet makes a work set at a fixed time.
 func newTestWorkSet(t *testing.T) *workSet {
 	w := newFake().partition(t).work
 	w.now = time.Unix(1000, 0)

@@ -13,20 +13,20 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/recur"
 )
 
-// condenseAfter is how many facts of a schedule are kept before one takes their place.
+// condenseAfter is the number of facts of a schedule after which they are condensed into one.
 const condenseAfter = 200
 
 // The boundaries between two effects.
 const (
-	AtStart    = "schedule.start"    // A job is about to be asked for.
-	AtStarted  = "schedule.started"  // It is admitted; that is about to be stated.
+	AtStart    = "schedule.start"    // A job is about to be submitted.
+	AtStarted  = "schedule.started"  // The job is admitted; the fact is about to be published.
 	AtStop     = "schedule.stop"     // A job is about to be asked to stop.
 	AtLook     = "schedule.look"     // A job is about to be looked for.
 	AtArm      = "schedule.arm"      // A timer is about to be set.
-	AtArmed    = "schedule.armed"    // It is.
+	AtArmed    = "schedule.armed"    // The timer is armed.
 	AtErase    = "schedule.erase"    // A schedule is about to be removed.
-	AtCondense = "schedule.condense" // One fact is about to take the place of those before it.
-	AtForget   = "schedule.forget"   // It is stated; those before it are about to be removed.
+	AtCondense = "schedule.condense" // One fact is about to replace those before it.
+	AtForget   = "schedule.forget"   // It is published; those before it are about to be removed.
 )
 
 // Points lists every boundary.
@@ -89,7 +89,7 @@ func (k *Keeper) do(ctx context.Context, p *recur.Plan, c recur.Command) error {
 	return k.at(AtArmed)
 }
 
-// start asks for the job of a run and states what came of that. Both have ids of their own: once is enough.
+// start submits the job of a run and publishes the outcome. Both have ids of their own, so repeats change nothing.
 func (k *Keeper) start(ctx context.Context, p *recur.Plan, c recur.Command) error {
 	if err := k.at(AtStart); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (k *Keeper) start(ctx context.Context, p *recur.Plan, c recur.Command) erro
 	if err != nil && !errors.As(err, &faults) {
 		return err
 	}
-	if len(faults) > 0 && p.Previous { // What it is told may be gone since it was admitted, and make another request of it.
+	if len(faults) > 0 && p.Previous { // The previous result may have been removed since the job was admitted, which would make the request a different one.
 		exists, err := k.Jobs.Exists(ctx, request.ID)
 		if err != nil {
 			return err
@@ -136,7 +136,7 @@ func (k *Keeper) start(ctx context.Context, p *recur.Plan, c recur.Command) erro
 	return k.once(ctx, p.ID, c.Key, result, f)
 }
 
-// given is the result of the run that another one is told of, unless the schedule has kept it.
+// given returns the result of the run before, for a run that gets it, unless the schedule itself has stored it.
 func (k *Keeper) given(ctx context.Context, p *recur.Plan, key string) (json.RawMessage, error) {
 	before := p.Before(key)
 	if before == nil || len(before.Result) > 0 {
@@ -157,7 +157,7 @@ func (k *Keeper) late(ctx context.Context, p *recur.Plan, c recur.Command) (bool
 	return true, k.once(ctx, p.ID, c.Key, "late", schedule.Fact{Kind: schedule.Late, Data: &schedule.Moved{Due: c.At}})
 }
 
-// once states a fact about a run unless it was stated before.
+// once publishes a fact about a run unless it was published before.
 func (k *Keeper) once(ctx context.Context, id, key, result string, f schedule.Fact) error {
 	f.ID, f.Key, f.Source, f.Name = id, key, source, id+"/"+string(f.Kind)+"/"+key
 	_, err := k.Bus.State(ctx, f, bus.ExpectNone())
@@ -170,7 +170,7 @@ func (k *Keeper) once(ctx context.Context, id, key, result string, f schedule.Fa
 	return err
 }
 
-// look states the end of a run of which nothing is left, since no other service will.
+// look publishes the end of a run of which nothing is left, since no other service will.
 func (k *Keeper) look(ctx context.Context, p *recur.Plan, c recur.Command) error {
 	if err := k.at(AtLook); err != nil {
 		return err
@@ -198,7 +198,7 @@ func (k *Keeper) erase(ctx context.Context, p *recur.Plan) error {
 	return nil
 }
 
-// condense has one fact take the place of many, if nothing was said meanwhile.
+// condense replaces many facts by one, if nothing was published meanwhile.
 func (k *Keeper) condense(ctx context.Context, p *recur.Plan) error {
 	if p.Facts < condenseAfter || p.Blocked != "" || p.Status == schedule.Gone {
 		return nil
@@ -222,7 +222,7 @@ func (k *Keeper) condense(ctx context.Context, p *recur.Plan) error {
 	return k.Bus.Forget(ctx, p.ID, seq)
 }
 
-// Ends takes in the ends of jobs, of which those that are runs of a schedule are stated as such, until ctx ends.
+// Ends receives the ends of jobs until ctx ends, and publishes those of the runs of schedules.
 func (k *Keeper) Ends(ctx context.Context, reader Reader) error {
 	for {
 		list, err := reader.Next(ctx, readAtOnce)
@@ -238,7 +238,7 @@ func (k *Keeper) Ends(ctx context.Context, reader Reader) error {
 	}
 }
 
-// retryEnd is the wait before an end that could not be stated comes again.
+// retryEnd is the wait before an end that could not be published is delivered again.
 const retryEnd = time.Second
 
 func (k *Keeper) end(ctx context.Context, d *bus.Delivery) {

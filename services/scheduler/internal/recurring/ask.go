@@ -19,22 +19,22 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/recur"
 )
 
-// Info is a schedule as it is shown: its state and what comes next.
+// Info is a schedule for display: its state and its next runs.
 type Info struct {
 	schedule.State
-	// Upcoming are the next moments.
+	// Upcoming are the next times.
 	Upcoming []time.Time `json:"upcoming,omitempty"`
-	// Duplicate is true for the answer to a creation that was asked for before.
+	// Duplicate is true for the answer to a repeated creation.
 	Duplicate bool `json:"duplicate,omitempty"`
 }
 
-// upcoming is how many moments are shown, tries how often a fact is tried while others state facts of the same schedule.
+// upcoming is how many times are shown, tries how often a fact is tried while others publish facts of the same schedule.
 const (
 	upcoming = 3
 	tries    = 5
 )
 
-// lookAgain is how long is waited for facts that may have been removed before they were read.
+// lookAgain is the wait for facts that may have been removed before they were read.
 const lookAgain = 500 * time.Millisecond
 
 // await waits until everything that is stated now has been taken in.
@@ -64,7 +64,7 @@ func (k *Keeper) await(ctx context.Context) error {
 	}
 }
 
-// Get gives a schedule as it stands now, or a fault.
+// Get returns the current schedule, or a fault.
 func (k *Keeper) Get(ctx context.Context, id string) (*Info, error) {
 	if err := k.await(ctx); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (k *Keeper) Get(ctx context.Context, id string) (*Info, error) {
 	return s, nil
 }
 
-// List gives all schedules by their ids.
+// List returns all schedules by their ids.
 func (k *Keeper) List(ctx context.Context) ([]*Info, error) {
 	if err := k.await(ctx); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (k *Keeper) List(ctx context.Context) ([]*Info, error) {
 	return list, nil
 }
 
-// copy gives the caller a copy of a schedule; nil when there is none, or it is deleted.
+// copy returns a copy of a schedule; nil if there is none, or if it is deleted.
 func (k *Keeper) copy(id string) *Info {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -110,8 +110,8 @@ func (k *Keeper) copy(id string) *Info {
 	return s
 }
 
-// Create makes a schedule, once: the same again gives the one that is there. events.Faults hold all that is wrong, found
-// included.
+// Create makes a schedule, once: a repeat returns the existing one. events.Faults hold everything that is wrong, including the
+// given ones.
 func (k *Keeper) Create(ctx context.Context, id string, c schedule.Creation, trace string, found ...events.Fault) (*Info, error) {
 	if faults := append(events.Faults(found), k.check(id, &c)...); len(faults) > 0 {
 		return nil, faults
@@ -138,13 +138,13 @@ func (k *Keeper) Create(ctx context.Context, id string, c schedule.Creation, tra
 	return nil, fmt.Errorf("%w: others change schedule %s at the same time", bus.ErrUnavailable, id)
 }
 
-// Make is Create for a schedule of which nothing more is asked for.
+// Make is Create for a schedule without further checks.
 func (k *Keeper) Make(ctx context.Context, id string, s schedule.Spec, trace string) (made bool, err error) {
 	there, err := k.Create(ctx, id, schedule.Creation{Spec: s}, trace)
 	return err == nil && !there.Duplicate, err
 }
 
-// last is the last fact that is known of a schedule, whether it exists or not.
+// last is the last known fact of a schedule, whether it exists or not.
 func (k *Keeper) last(id string) uint64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -165,7 +165,7 @@ func (s *Info) same(c *schedule.Creation) error {
 	}}
 }
 
-// maxCreated bounds a creation: what is kept of a schedule has to fit a message with its runs.
+// maxCreated bounds a creation: the stored schedule has to fit a message together with its runs.
 const maxCreated = events.MaxMessage / 2
 
 // check completes a creation and reports all that is wrong with it.
@@ -194,12 +194,12 @@ func (k *Keeper) check(id string, c *schedule.Creation) events.Faults {
 		})
 	}
 	sum := sha256.Sum256(body)
-	c.Digest = hex.EncodeToString(sum[:]) // Of what was asked: a schedule that an earlier release made is found again.
+	c.Digest = hex.EncodeToString(sum[:]) // The digest of the request: a schedule that an earlier release made is found again.
 	recur.Unattend(&c.Request)
 	return faults
 }
 
-// Tell states what a person wants of a schedule. What would change nothing is a conflict.
+// Tell publishes a person's command to a schedule. A command that would change nothing is a conflict.
 func (k *Keeper) Tell(ctx context.Context, id string, kind events.Kind, w schedule.Word) (*Info, error) {
 	f := schedule.Fact{Kind: kind, ID: id, Name: id + "/" + string(kind) + "/" + rand.Text(), Source: source, Data: &w}
 	for range tries {
@@ -227,7 +227,7 @@ func (k *Keeper) Tell(ctx context.Context, id string, kind events.Kind, w schedu
 	return nil, fmt.Errorf("%w: others change schedule %s at the same time", bus.ErrUnavailable, id)
 }
 
-// admits says why a schedule cannot do what is asked for.
+// admits says why a schedule cannot carry out a command.
 func (s *Info) admits(kind events.Kind) error {
 	conflict := func(message, hint string) error {
 		return &events.Fault{Code: events.CodeConflict, Field: "id", Message: "schedule " + s.ID + " " + message, Hint: hint + " " + s.ID}
@@ -246,7 +246,7 @@ func (s *Info) admits(kind events.Kind) error {
 	return nil
 }
 
-// IDFor makes the id of a schedule that another thing asks for: it depends on that thing alone.
+// IDFor returns the id of a schedule that something else asks for; it depends only on that.
 func IDFor(text string) string {
 	if schedule.ValidID(text) {
 		return text

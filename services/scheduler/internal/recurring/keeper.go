@@ -17,12 +17,13 @@ import (
 // Keeper maintains all schedules. Fill in the fields and call Run once; everything else may be called from any goroutine
 // meanwhile.
 type Keeper struct {
-	// Bus stores facts and timers, Jobs submits and stops jobs, Results reads their results; Reporter takes the reports of Steps.
+	// Bus stores facts and timers, Jobs submits and stops jobs, Results reads their results; Reporter publishes the reports of
+	// Steps.
 	Bus      bus.Schedules
 	Jobs     Jobs
 	Results  Results
 	Reporter Reporter
-	// Zones gives time zones.
+	// Zones returns time zones.
 	Zones moment.Zones
 	// Count counts the outcomes of runs; nil counts nothing.
 	Count func(result string)
@@ -32,7 +33,7 @@ type Keeper struct {
 
 	mu      sync.Mutex             // Guards the fields below. Held while facts are applied, never during effects.
 	plans   map[string]*recur.Plan // All schedules; a plan changes only under mu, by the goroutine of Run.
-	seq     uint64                 // The last fact that was taken in.
+	seq     uint64                 // The last fact that was applied.
 	whole   bool                   // All facts that existed at the start have been applied.
 	news    chan struct{}          // Closed and replaced whenever seq or whole changes.
 	orphans map[string]uint64      // Facts of unknown schedules: the ids, and the sequence of the last fact of each.
@@ -57,7 +58,7 @@ func New(b bus.Schedules, jobs Jobs, zones moment.Zones, logger *slog.Logger) *K
 	}
 }
 
-// crash carries what the hook returned past the containment of failures.
+// crash carries the hook's error past the containment of failures.
 type crash struct{ error }
 
 func (c crash) Unwrap() error { return c.error }
@@ -152,13 +153,13 @@ func (k *Keeper) begin(ctx context.Context, owing map[string]bool) bool {
 	return true
 }
 
-// tell wakes those who wait for news.
+// tell wakes everything that waits for news.
 func (k *Keeper) tell() {
 	close(k.news)
 	k.news = make(chan struct{})
 }
 
-// take takes facts in, in order.
+// take applies facts in order.
 func (k *Keeper) take(list []bus.Delivery, owing map[string]bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -174,7 +175,7 @@ func (k *Keeper) take(list []bus.Delivery, owing map[string]bool) {
 	k.tell()
 }
 
-// step takes one fact in.
+// step applies one fact.
 func (k *Keeper) step(f *schedule.Fact) {
 	p := k.plans[f.ID]
 	if p != nil && (p.Status != schedule.Gone || f.Kind != schedule.Created) {

@@ -20,13 +20,13 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/recurring"
 )
 
-// jobs notes what a keeper asks for, and answers as the test says.
+// jobs records the jobs that a keeper submits, and answers as the test says.
 type jobs struct {
 	mu       sync.Mutex
-	admitted []string    // The ids of the jobs that were asked for, repeats included.
-	at       []time.Time // When each was.
+	admitted []string    // The ids of the submitted jobs, repeats included.
+	at       []time.Time // When each was submitted.
 	stopped  []string
-	missing  map[string]bool   // Jobs of which nothing is left.
+	missing  map[string]bool   // Jobs that no longer exist.
 	admit    func(n int) error // Answers the nth request, from 0; nil admits all.
 }
 
@@ -60,22 +60,22 @@ func (j *jobs) Exists(_ context.Context, job string) (bool, error) {
 
 func (j *jobs) Result(context.Context, string) (json.RawMessage, error) { return nil, nil }
 
-// asked gives the ids of the jobs that were asked for.
+// asked returns the ids of the submitted jobs.
 func (j *jobs) asked() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return slices.Clone(j.admitted)
 }
 
-// keeper is a keeper at work.
+// keeper is a running keeper.
 type keeper struct {
 	*recurring.Keeper
 	ended  chan error
 	cancel context.CancelFunc
-	counts map[string]int // The outcomes of runs that it stated.
+	counts map[string]int // The outcomes of runs that it reported.
 }
 
-// stop ends the keeper and gives the error of Run.
+// stop ends the keeper and returns the error of Run.
 func (k *keeper) stop() error {
 	k.cancel()
 	return <-k.ended
@@ -103,7 +103,7 @@ func keep(t *testing.T, b *bus.Bus, j *jobs, hook func(point string) error) *kee
 	return k
 }
 
-// bubble runs a test in virtual time over a broker of its own.
+// bubble runs a test in virtual time with a separate broker.
 func bubble(t *testing.T, f func(t *testing.T, b *bus.Bus)) {
 	t.Helper()
 	bustest.Outside(t)
@@ -125,7 +125,7 @@ func create(t *testing.T, k *keeper, c schedule.Creation) *recurring.Info {
 	return info
 }
 
-// after gives the schedule as it stands when so much time has passed.
+// after returns the schedule as it stands when this much time has passed.
 func after(t *testing.T, k *keeper, d time.Duration) *recurring.Info {
 	t.Helper()
 	<-time.After(d)
@@ -143,7 +143,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// dueIn is the job of the run that is due so long after a schedule was created.
+// dueIn returns the job of the run that is due this long after a schedule was created.
 func dueIn(s *recurring.Info, d time.Duration) string {
 	return schedule.JobID("s", schedule.Key(s.Created.Truncate(time.Second).Add(d)))
 }
@@ -218,7 +218,7 @@ func TestARunWhoseJobIsRefusedHasFailedAndIsNotTriedAgain(t *testing.T) {
 	})
 }
 
-// A run goes on as long as its job does not end. One whose job was deleted would go on for ever, and hold up those after it.
+// A run lasts until its job ends. A run whose job was deleted would last for ever, and hold up those after it.
 func TestARunWhoseJobWasDeletedEndsAsStopped(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bus.Bus) {
 		j := &jobs{missing: map[string]bool{}}

@@ -18,15 +18,15 @@ type Jobs interface {
 	Exists(ctx context.Context, job string) (bool, error)
 }
 
-// Results are what jobs have given.
+// Results returns the results of jobs.
 type Results interface {
 	// Result is the result of a finished job; empty if it is large, or if the job was removed.
 	Result(ctx context.Context, job string) (json.RawMessage, error)
 }
 
-// Reporter tells what became of steps.
+// Reporter publishes the outcome of Steps.
 type Reporter interface {
-	// Report publishes the end of a run of a step, once: an ended run is no error.
+	// Report publishes the end of a run of a Step, once: a run that has already ended is no error.
 	Report(ctx context.Context, e events.Event) error
 }
 

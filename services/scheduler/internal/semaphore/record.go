@@ -14,8 +14,8 @@ import (
 )
 
 // Limits of a record: mostJobs jobs, and the size of a message. Waiting runs of a job are recorded up to mostBytes, of which
-// mostWants stay once they are known to wait: a job that gets a slot claims again. Executing runs and runs with a slot are
-// recorded up to fullBytes. What does not fit has no place in the order until its job claims again.
+// mostWants stay once they are known to wait: a job that gets a slot claims again. Executing runs and runs with a slot are recorded
+// up to fullBytes. Runs beyond these limits have no place in the order until their job claims again.
 const (
 	mostJobs  = 1000
 	mostWants = 8
@@ -26,7 +26,7 @@ const (
 // mostGroup limits the name of a group, in bytes: a longer one is replaced by its digest.
 const mostGroup = 128
 
-// record is who holds the slots of a key, and who waits.
+// record says which runs hold the slots of a key, and which jobs wait.
 type record struct {
 	// Turn is the last turn that was used. The first waiting job of a group gets the next turn, its next job the one after that:
 	// so waiting groups take turns.
@@ -40,12 +40,12 @@ type entry struct {
 	Job      string `json:"job"`
 	Group    string `json:"group,omitempty"`
 	Priority int    `json:"priority,omitempty"`
-	// Limit is how many slots the key has according to the job.
+	// Limit is the number of slots of the key according to the job.
 	Limit int `json:"limit"`
 	// Held are the runs that have a slot, Wants the first of those that wait for one: "<subjob>/<run>".
 	Held  []string `json:"held,omitempty"`
 	Wants []string `json:"wants,omitempty"`
-	// Turn is when it is the job's turn, while it waits.
+	// Turn is the job's place in the order, while it waits.
 	Turn int `json:"turn,omitempty"`
 	// Called is true from the time when the job was given a slot until it claims again.
 	Called bool `json:"called,omitempty"`
@@ -70,8 +70,8 @@ func (r *record) find(job string) *entry {
 	return nil
 }
 
-// claim records the live runs of a job, and gives free slots away. again is true if the job has waited for the same before, or has
-// no place.
+// claim records the live runs of a job, and grants free slots. again is true if the job has waited for the same before, or has no
+// place.
 func (r *record) claim(c *loop.Claim) (again bool) {
 	e, known := r.find(c.Job), true
 	if e == nil {
@@ -95,7 +95,7 @@ func (r *record) claim(c *loop.Claim) (again bool) {
 	return again
 }
 
-// part gives the runs of a job that have a slot and those that want one, as far as they fit.
+// part returns the runs of a job that have a slot and those that want one, as far as they fit.
 func (r *record) part(e *entry, runs []graph.Run) (held, wants []string) {
 	taken := e.frame()
 	for _, other := range r.Jobs {
@@ -141,7 +141,7 @@ func (e *entry) weight() int {
 	return n
 }
 
-// weight is what a run takes; ids need no escapes.
+// weight is the size of a run; ids need no escapes.
 func weight(name string) int { return len(name) + len(`"",`) }
 
 // frame is the size of a job without its runs: all field names, the largest numbers, and the longest JSON of its group.
@@ -164,7 +164,7 @@ func group(name string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(name)))
 }
 
-// queue gives a waiting job a turn, and takes it from one that does not wait.
+// queue assigns a turn to a waiting job, and removes it from one that does not wait.
 func (r *record) queue(e *entry) {
 	switch {
 	case len(e.Wants) == 0:
@@ -180,8 +180,7 @@ func (r *record) queue(e *entry) {
 	}
 }
 
-// fill gives free slots to those whose turn it is: highest priority, then lowest turn, then earliest. No job overtakes one whose
-// limit is reached.
+// fill grants free slots in order: highest priority, then lowest turn, then earliest. No job overtakes one whose limit is reached.
 func (r *record) fill(caller string) {
 	held := 0
 	for _, e := range r.Jobs {
@@ -209,7 +208,7 @@ func (r *record) drop(job string) {
 	r.Jobs = slices.DeleteFunc(r.Jobs, func(e *entry) bool { return e.Job == job })
 }
 
-// grant is what a job must know of the record, after an earlier call of called.
+// grant returns what a job must know of the record; called is the result of an earlier call of called.
 func (r *record) grant(c *loop.Claim, was []string) loop.Grant {
 	var g loop.Grant
 	for _, e := range r.Jobs {
@@ -228,7 +227,7 @@ func (r *record) grant(c *loop.Claim, was []string) loop.Grant {
 	return g
 }
 
-// called are the jobs that were given a slot and have not asked since.
+// called returns the jobs that were granted a slot and have not claimed since.
 func (r *record) called() []string {
 	var jobs []string
 	for _, e := range r.Jobs {

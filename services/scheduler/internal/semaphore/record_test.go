@@ -35,8 +35,8 @@ func (r *record) holders() []string {
 	return list
 }
 
-// Whatever jobs claim and give up, in whatever order: no more than the limit have a slot, none is free while a job waits, and
-// a job that got one without asking is notified, even when more of its runs wait than the record keeps.
+// Whatever jobs claim and release, in whatever order: no more runs than the limit have a slot, none is free while a job waits, and
+// a job that got one without asking is notified, even when more of its runs wait than the record stores.
 func TestSlotsUnderAnyHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.SampledFrom([]int{1, 2, 3, 3 * mostWants}).Draw(t, "limit")
@@ -94,7 +94,7 @@ func TestSlotsUnderAnyHistory(t *testing.T) {
 	})
 }
 
-// drain gives the order in which the jobs of a full record have their turns: the holder of the slot ends its first run.
+// drain returns the order in which the jobs of a full record get slots: the holder of the slot ends its first run.
 func drain(r *record, live map[string]*loop.Claim) (order []string) {
 	for len(r.Jobs) > 0 {
 		holder := slices.IndexFunc(r.Jobs, func(e *entry) bool { return len(e.Held) > 0 })
@@ -131,7 +131,7 @@ func TestAHigherPriorityHasTheNextSlot(t *testing.T) {
 	}
 }
 
-// What a job says of the limit counts for when its own runs begin.
+// A job's limit counts when its own runs begin.
 func TestNobodyOvertakesAJobThatWantsFewerBesideIt(t *testing.T) {
 	r := &record{}
 	for _, c := range []*loop.Claim{wants("a", "", 2, 1), wants("b", "", 1, 1), wants("c", "", 2, 1)} {

@@ -17,9 +17,9 @@ import (
 type Keys interface {
 	// GetLeader reads a key's value and revision from the leader. With bus.ErrNotFound the revision is that of the marker.
 	GetLeader(ctx context.Context, key string) (value []byte, revision uint64, err error)
-	// Update writes a key that has a revision, or gives bus.ErrConflict.
+	// Update writes a key at a revision, or returns bus.ErrConflict.
 	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
-	// Remove deletes a key that has a revision, or gives bus.ErrConflict.
+	// Remove deletes a key at a revision, or returns bus.ErrConflict.
 	Remove(ctx context.Context, key string, revision uint64) error
 }
 
@@ -32,7 +32,7 @@ type Store struct {
 	lines [32]sync.Mutex
 }
 
-// New makes a book over a bucket; alive says whether a job is still there.
+// New returns a store over a bucket; alive reports whether a job still exists.
 func New(keys Keys, alive func(ctx context.Context, job string) (bool, error)) *Store {
 	return &Store{keys: keys, alive: alive}
 }
@@ -78,7 +78,7 @@ func (b *Store) Claim(ctx context.Context, key string, c *loop.Claim) (loop.Gran
 	}
 }
 
-// bury drops jobs with slots that are no more: they were deleted, so their end is not reported otherwise.
+// bury drops jobs with slots that no longer exist: they were deleted, so their end is not reported otherwise.
 func (b *Store) bury(ctx context.Context, r *record, c *loop.Claim) error {
 	var dead []string
 	for _, e := range r.Jobs {
@@ -102,7 +102,7 @@ func (b *Store) bury(ctx context.Context, r *record, c *loop.Claim) error {
 	return nil
 }
 
-// write keeps a record that has changed; an empty one goes.
+// write stores a changed record; an empty one is deleted.
 func (b *Store) write(ctx context.Context, place string, r *record, was []byte, revision uint64) error {
 	if len(r.Jobs) == 0 {
 		if was == nil {

@@ -16,7 +16,7 @@ type shelf struct {
 	revision uint64
 	// before is called once, ahead of the next write: another writer was faster.
 	before func()
-	// lost is true when the answer to the next write gets lost.
+	// lost makes the answer to the next write get lost.
 	lost bool
 }
 

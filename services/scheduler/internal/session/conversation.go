@@ -13,8 +13,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// Conversation reads the last items of a session before a sequence; 0 means the newest, with what its running jobs have said
-// and is not recorded yet. Errors: those of the bus.
+// Conversation reads the last items of a session before a sequence; 0 means the newest, including what its running jobs have said
+// and what is not recorded yet. Errors: those of the bus.
 func Conversation(ctx context.Context, from *bus.Bus, r *Record, before uint64, most int) (bus.Page, error) {
 	page, err := from.Conversations().Page(ctx, r.ID, before, most)
 	if err != nil || before > 0 {
@@ -26,7 +26,7 @@ func Conversation(ctx context.Context, from *bus.Bus, r *Record, before uint64, 
 	return page, err
 }
 
-// live are the jobs of the session that have not ended, or whose end is not noted yet.
+// live returns the jobs of the session that have not ended, or whose end is not recorded yet.
 func (r *Record) live() (ids []string) {
 	for i := range r.Jobs {
 		if l := &r.Jobs[i]; l.SubJob == "" && (!l.Status.Terminal() || l.Ending) && events.ValidToken(l.ID) {
@@ -39,8 +39,8 @@ func (r *Record) live() (ids []string) {
 // historyItems is how many items of a conversation are read for the history of a job.
 const historyItems = 200
 
-// History is what was said in the session of a request before it, as JSON; nil for the first request of a session. It may be called
-// once the request was entered. What deleted and expired jobs said is left out, as in the planner's history. Errors: those of the bus.
+// History returns what was said in the session of a request before it, as JSON; nil for the first request of a session. The request
+// must have been entered. What deleted and expired jobs said is left out, as in the planner's history. Errors: those of the bus.
 func (b *Store) History(ctx context.Context, r *events.Request) (json.RawMessage, error) {
 	record, _, err := b.load(ctx, r.Session)
 	if err != nil || b.bus == nil || record.Total <= 1 {

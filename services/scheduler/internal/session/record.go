@@ -12,14 +12,14 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
 
-// State is how a session stands.
+// State is the state of a session.
 type State string
 
-// The states. Each says what the latest jobs are about; none keeps anybody from going on.
+// The states. Each describes the latest jobs; none prevents a further request.
 const (
 	Active  State = "active"
 	Waiting State = "waiting" // A job of it asks a person.
-	Stopped State = "stopped" // Its last job was stopped, and no other is under way.
+	Stopped State = "stopped" // Its last job was stopped, and no other is active.
 )
 
 // Bounds of one record: finished jobs beyond mostJobs go, the oldest first, and any job beyond mostLive.
@@ -31,15 +31,15 @@ const (
 	mostBytes = 256 << 10 // Of the whole record, whatever its jobs hand off.
 )
 
-// Record is a session as it is kept: readable JSON under its id.
+// Record is the stored session: readable JSON under its id.
 type Record struct {
-	// ID is the session's, as it was given.
+	// ID is the id of the session, as the request gave it.
 	ID string `json:"id"`
 	// Parent is the session from which a SubJob was handed off to this one.
 	Parent string `json:"parent,omitempty"`
 	// User is the owner; empty for an anonymous session.
 	User string `json:"user,omitempty"`
-	// Timezone is the time zone of its requests that name none, an IANA name: the last one that a request named.
+	// Timezone is the time zone for its requests that name none, an IANA name: the last one that a request named.
 	Timezone string `json:"timezone,omitempty"`
 	// Title is set once, by the first job with a graph or by a person.
 	Title string `json:"title,omitempty"`
@@ -57,7 +57,7 @@ type Record struct {
 
 // Answer is a request that answered a question.
 type Answer struct {
-	// Message is the id of the request, Job the job that asked, Request the question, Answer what it was answered.
+	// Message is the id of the request, Job the job that asked, Request the question, Answer the answer.
 	Message string          `json:"message"`
 	Job     string          `json:"job"`
 	Request string          `json:"request"`
@@ -70,7 +70,7 @@ const mostAnswers = 10
 // Has reports whether a job is one of the session.
 func (r *Record) Has(job string) bool { return r.find(job) != nil }
 
-// Answer is what a request with an id has answered; nil if it has not.
+// Answer returns the answer that a request with an id gave; nil if it gave none.
 func (r *Record) Answer(message string) *Answer {
 	for i := range r.Answers {
 		if r.Answers[i].Message == message {
@@ -80,7 +80,7 @@ func (r *Record) Answer(message string) *Answer {
 	return nil
 }
 
-// Open are the latest jobs of the session that go on, with the SubJob that was handed off to it.
+// Open are the latest active jobs of the session, each with the SubJob that was handed off to it.
 func (r *Record) Open() []Line {
 	var open []Line
 	for _, l := range r.Jobs {
@@ -101,13 +101,13 @@ type Line struct {
 	Thread string        `json:"thread,omitempty"`
 	Goal   string        `json:"goal,omitempty"`
 	Status events.Status `json:"status"`
-	// Asking is true while a person is asked.
+	// Asking is true while a question to a person is open.
 	Asking bool `json:"asking,omitempty"`
 	// Ending is true while the job's end is decided and not recorded in the conversation yet.
 	Ending  bool      `json:"ending,omitempty"`
 	Created time.Time `json:"created"`
 	Ended   time.Time `json:"ended,omitzero"`
-	// Seq is the event of the log up to which this is known; 0 before the job was looked at.
+	// Seq is the last event of the log that the entry includes; 0 before the first.
 	Seq uint64 `json:"seq,omitempty"`
 	// Handed are the sessions of SubJobs that were handed off.
 	Handed []string `json:"handed,omitempty"`
@@ -122,7 +122,7 @@ func (r *Record) find(job string) *Line {
 	return nil
 }
 
-// enter adds a job that is about to be admitted. It reports whether that is news.
+// enter adds a job that is about to be admitted. It reports whether the job is new.
 func (r *Record) enter(request *events.Request, now time.Time) bool {
 	if r.find(request.ID) != nil {
 		return false
@@ -132,7 +132,7 @@ func (r *Record) enter(request *events.Request, now time.Time) bool {
 	return true
 }
 
-// leave takes a job out that was not admitted after all.
+// leave removes a job that was not admitted after all.
 func (r *Record) leave(job string) bool {
 	before := len(r.Jobs)
 	r.Jobs = slices.DeleteFunc(r.Jobs, func(l Line) bool { return l.ID == job && l.Seq == 0 })
@@ -140,12 +140,12 @@ func (r *Record) leave(job string) bool {
 	return len(r.Jobs) < before
 }
 
-// note takes in what became of a job. What is older than what is known changes nothing.
+// note records a change of a job. A change that is older than the entry has no effect.
 func (r *Record) note(t *loop.SessionRecord) bool {
 	l := r.find(t.Job)
 	if l == nil {
 		if len(r.Jobs) >= mostJobs && t.Created.Before(r.Jobs[0].Created) {
-			return false // It went when there were too many.
+			return false // It was dropped when there were too many.
 		}
 		l = r.add(&Line{ID: t.Job, Thread: t.Thread, Goal: brief(t.Goal, mostGoal), Created: t.Created})
 	}
@@ -176,7 +176,7 @@ func (r *Record) add(l *Line) *Line {
 	return &r.Jobs[len(r.Jobs)-1]
 }
 
-// write gives the record as it is kept. What makes it too large goes, the oldest first.
+// write returns the stored form of the record. What makes it too large is dropped, the oldest first.
 func (r *Record) write() ([]byte, error) {
 	for {
 		r.settle()
@@ -229,7 +229,7 @@ func (r *Record) Permits(user string) error {
 	}
 }
 
-// All are the ids of the session, first, and of those that its jobs handed off.
+// All returns the ids of the session, first, and of those that its jobs handed off.
 func (r *Record) All() []string {
 	ids := []string{r.ID}
 	for i := range r.Jobs {
@@ -238,7 +238,7 @@ func (r *Record) All() []string {
 	return ids
 }
 
-// brief is the first line of a text, cut to so many characters.
+// brief returns the first line of a text, cut to a number of characters.
 func brief(text string, most int) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	text = strings.TrimSpace(text)

@@ -20,7 +20,7 @@ type Recorder struct {
 	conversations bus.Conversations
 	bus           *bus.Bus
 	log           *slog.Logger
-	// absent is until when, in Unix nanoseconds, the bus is taken to have no conversations.
+	// absent is the time, in Unix nanoseconds, until which the bus is assumed to have no conversations.
 	absent atomic.Int64
 }
 
@@ -30,15 +30,15 @@ func NewRecorder(b *bus.Bus, log *slog.Logger) *Recorder {
 }
 
 const (
-	// retryAbsent is how long a bus without conversations is not asked again.
+	// retryAbsent is how long to wait before asking a bus without conversations again.
 	retryAbsent = time.Minute
-	// maxResult is the largest result, in bytes, that is read to show its beginning.
+	// maxResult limits a stored result that is read to show its beginning, in bytes.
 	maxResult = 1 << 20
 )
 
-// Record adds items in order; those that were added before change nothing. A bus without conversations, or without room for
-// them, keeps none: jobs do not wait for their conversation. Errors: bus.ErrUnavailable and the context's; then the caller
-// repeats all.
+// Record adds items in order; items that were added before change nothing. On a bus without conversations, or without room for
+// them, it does nothing: jobs do not wait for their conversation. Errors: bus.ErrUnavailable and the context's; then the caller
+// repeats all of it.
 func (r *Recorder) Record(ctx context.Context, said []loop.Said) error {
 	if len(said) == 0 || time.Now().UnixNano() < r.absent.Load() {
 		return nil
@@ -88,7 +88,7 @@ func (r *Recorder) begin(ctx context.Context, i *item.Item) error {
 	return nil
 }
 
-// missing passes over a bus that has no conversations; it is asked again later.
+// missing handles a bus without conversations; it is asked again later.
 func (r *Recorder) missing(ctx context.Context, cause error) error {
 	there, err := r.conversations.Exists(ctx)
 	if err != nil || there {

@@ -7,15 +7,15 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
 
-// States are the loop's, with the sessions kept up to date: a session knows of a job at least what the saved state does.
+// States wraps the loop's states and keeps the sessions up to date: a session knows at least as much of a job as the saved state.
 type States struct {
 	loop.States
-	// Store is where sessions are kept, Recorder keeps their conversations.
+	// Store holds the sessions, Recorder their conversations.
 	Store    *Store
 	Recorder *Recorder
 }
 
-// Save records what was said in the job, notes what became of it in its session, then saves its state.
+// Save records the items of the job's conversation, updates its session, then saves its state.
 func (s States) Save(ctx context.Context, job string, saved loop.Saved, fault *events.Fault) (uint64, error) {
 	if err := s.Recorder.Record(ctx, saved.Said); err != nil {
 		return 0, err

@@ -21,9 +21,9 @@ import (
 type Keys interface {
 	// GetLeader reads a key's value and revision from the leader. With bus.ErrNotFound the revision is that of the marker.
 	GetLeader(ctx context.Context, key string) (value []byte, revision uint64, err error)
-	// Update writes a key that has a revision, or gives bus.ErrConflict.
+	// Update writes a key at a revision, or returns bus.ErrConflict.
 	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
-	// Delete removes a key; one that is not there is no error.
+	// Delete removes a key; a missing one is no error.
 	Delete(ctx context.Context, key string) error
 }
 
@@ -34,12 +34,12 @@ type Store struct {
 	seed maphash.Seed
 	// bus is where conversations are read; nil without.
 	bus *bus.Bus
-	// lines keep writers of one session in this process in a line, so that they do not lose to each other; those of other
-	// processes meet at the revision.
+	// lines queue the writers of one session in this process, so that their writes do not conflict; writers of other processes
+	// conflict at the revision.
 	lines [32]sync.Mutex
 }
 
-// NewStore makes the book over a bucket; list gives the records of sessions alone.
+// NewStore returns a store over a bucket; list returns only the records of sessions.
 func NewStore(keys Keys, list func(ctx context.Context) ([]bus.Entry, error)) *Store {
 	return &Store{keys: keys, list: list, seed: maphash.MakeSeed()}
 }
@@ -51,10 +51,10 @@ func OnBus(b *bus.Bus) *Store {
 	return s
 }
 
-// Open enters a job into its session, which begins with it when there is none, and says whether the job is new there. A
-// request without a session is none of its business. Errors: events.Faults for a request that may not join, and the bus's.
+// Open enters a job into its session, which it creates if there is none, and reports whether the job is new there. For a request
+// without a session it does nothing. Errors: events.Faults for a request that may not join, and the bus's.
 //
-// zone is the time zone that counts in the session: the last one that a request of it has named. Without a session it is the
+// zone is the time zone that counts in the session: the last one that one of its requests named. Without a session it is the
 // request's.
 func (b *Store) Open(ctx context.Context, r *events.Request) (entered bool, zone string, err error) {
 	if r.Session == "" {
@@ -95,7 +95,7 @@ func (b *Store) SessionZone(ctx context.Context, id string) (string, error) {
 	return record.Timezone, nil
 }
 
-// names checks what becomes part of a record.
+// names checks the fields that become part of a record.
 func names(r *events.Request) events.Faults {
 	var faults events.Faults
 	for _, given := range []struct{ field, text string }{{"session", r.Session}, {"thread", r.Thread}, {"user", r.User}} {
@@ -108,12 +108,12 @@ func names(r *events.Request) events.Faults {
 	return faults
 }
 
-// Leave takes a job out again that Open has entered and that was not admitted.
+// Leave removes a job that Open entered and that was not admitted.
 func (b *Store) Leave(ctx context.Context, r *events.Request) error {
 	return b.change(ctx, r.Session, func(record *Record) (bool, error) { return record.leave(r.ID), nil })
 }
 
-// Note takes in what became of a job, and of what it handed off.
+// Note records the change of a job, and of what it handed off.
 func (b *Store) Note(ctx context.Context, t *loop.SessionRecord) error {
 	for i := range t.Children {
 		if err := b.Note(ctx, &t.Children[i]); err != nil {
@@ -140,7 +140,7 @@ func (b *Store) NoteAnswer(ctx context.Context, id string, a Answer) error {
 	})
 }
 
-// Rename gives a session another name, for ever.
+// Rename sets the title of a session permanently.
 func (b *Store) Rename(ctx context.Context, id, title string) (*Record, error) {
 	var renamed *Record
 	err := b.change(ctx, id, func(record *Record) (bool, error) {
@@ -157,7 +157,7 @@ func (b *Store) Rename(ctx context.Context, id, title string) (*Record, error) {
 	return renamed, err
 }
 
-// Get reads a session. Errors: a fault when there is none, and the bus's.
+// Get returns a session. Errors: a fault if there is none, and the bus's.
 func (b *Store) Get(ctx context.Context, id string) (*Record, error) {
 	record, revision, err := b.load(ctx, id)
 	if err == nil && (revision == 0 || len(record.Jobs) == 0) {
@@ -187,7 +187,7 @@ func (b *Store) List(ctx context.Context) ([]*Record, error) {
 
 // Remove deletes a session's record and those of what its jobs handed off.
 func (b *Store) Remove(ctx context.Context, record *Record) error {
-	for _, id := range slices.Backward(record.All()) { // The session itself goes last, so that a removal can be repeated.
+	for _, id := range slices.Backward(record.All()) { // The session itself is deleted last, so that a removal can be repeated.
 		for _, key := range []string{bus.ContextKey(id), bus.SessionKey(id)} {
 			if err := b.keys.Delete(ctx, key); err != nil {
 				return fmt.Errorf("delete session %s: %w", id, err)
@@ -216,7 +216,7 @@ func (b *Store) load(ctx context.Context, id string) (*Record, uint64, error) {
 	return record, revision, nil
 }
 
-// change applies f to a record and writes it if f says so, until its write wins.
+// change applies f to a record and writes it if f returns true, until its write succeeds.
 func (b *Store) change(ctx context.Context, id string, f func(*Record) (bool, error)) error {
 	line := &b.lines[maphash.String(b.seed, id)%uint64(len(b.lines))]
 	line.Lock()

@@ -12,9 +12,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/moment"
 )
 
-// User holds the settings of a person, under a key of its own in the bucket of sessions.
+// User holds the settings of a person; each has a separate key in the bucket of sessions.
 type User struct {
-	// ID is the user's, as it stands in requests.
+	// ID is the user as named in requests.
 	ID string `json:"id"`
 	// Timezone is the time zone of requests and sessions that name none, an IANA name; empty for none.
 	Timezone string `json:"timezone,omitempty"`

@@ -14,7 +14,7 @@ func OnBus(b *bus.Bus) *Store { return New(b.State(), onBus{b}) }
 // onBus is the log of a connection.
 type onBus struct{ bus *bus.Bus }
 
-// Identity is the moment the stream was created.
+// Identity is the time at which the stream was created.
 func (l onBus) Identity(ctx context.Context) (string, error) {
 	facts, err := l.bus.Streams().Info(ctx, l.bus.Names().Log)
 	return facts.Created.UTC().Format(time.RFC3339Nano), err

@@ -20,7 +20,7 @@ const (
 
 func chunkKey(job string, n int) string { return job + "." + strconv.Itoa(n) }
 
-// split writes the chunks and gives their revisions. The header that lists them is written last: until then the old header names
+// split writes the chunks and returns their revisions. The header that lists them is written last: until then the old header names
 // revisions that no longer exist, which reads as no state at all.
 func (s *Store) split(ctx context.Context, job string, state []byte) ([]uint64, error) {
 	var revisions []uint64

@@ -1,7 +1,7 @@
-// Package store keeps the materialised states of jobs in a key-value bucket, for people, tools and a scheduler that starts:
-// one key a job, chunks only for states that do not fit a message.
+// Package store keeps the materialised states of jobs in a key-value bucket, for people, tools and a scheduler that starts: one key
+// per job, chunks only for states that do not fit a message.
 //
-// A kept state is a cache of the log, never more. What is loaded is held against the log first: another stream, or a last
-// event that is gone or different (power loss, restore, import), a torn write, or a digest that does not match, and it is as if there were
-// none. What was written without a digest is given as such: the fold of the log has to say whether it is true.
+// A stored state is a cache of the log, never more. A loaded state is compared with the log first: if the stream is another one, if
+// the last event is missing or different (power loss, restore, import), after a torn write or with a wrong digest, it counts as
+// missing. A state that was written without a digest is returned as such: the fold of the log has to verify it.
 package store

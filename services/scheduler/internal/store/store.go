@@ -22,19 +22,19 @@ type Keys interface {
 	GetLeader(ctx context.Context, key string) (value []byte, revision uint64, err error)
 	// Put writes a key whatever it holds.
 	Put(ctx context.Context, key string, value []byte, ttl time.Duration) (revision uint64, err error)
-	// Update writes a key that has a revision, or gives bus.ErrConflict.
+	// Update writes a key at a revision, or returns bus.ErrConflict.
 	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
 }
 
-// Log is the log that states are folded from.
+// Log is the log from which states are folded.
 type Log interface {
 	// Identity distinguishes streams of the same name.
 	Identity(ctx context.Context) (string, error)
-	// EventAt gives the event with a sequence, read from the leader, or bus.ErrNotFound.
+	// EventAt returns the event with a sequence, read from the leader, or bus.ErrNotFound.
 	EventAt(ctx context.Context, seq uint64) (events.Event, error)
 }
 
-// Store keeps states. It is safe for concurrent use.
+// Store stores states. It is safe for concurrent use.
 type Store struct {
 	keys Keys
 	log  Log
@@ -66,7 +66,7 @@ func (s *Store) stream(ctx context.Context) (string, error) {
 	return s.identity, nil
 }
 
-// Load gives the saved state if it can be trusted, and in any case the revision that the next Save must name.
+// Load returns the saved state if it can be trusted, and in any case the revision that the next Save must name.
 func (s *Store) Load(ctx context.Context, job string) (loop.Saved, error) {
 	value, revision, err := s.keys.GetLeader(ctx, job)
 	if errors.Is(err, bus.ErrNotFound) {
@@ -113,7 +113,7 @@ func marked(state []byte) bool {
 	return json.Unmarshal(state, &s) == nil && s.Fold == 0
 }
 
-// misfit says why the log does not contain the event that the state ends with; empty if it does.
+// misfit says why the log does not contain the event with which the state ends; empty if it does.
 func (s *Store) misfit(ctx context.Context, job string, state []byte) (string, error) {
 	var end struct {
 		Seq     uint64 `json:"seq"`

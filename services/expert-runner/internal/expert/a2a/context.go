@@ -8,8 +8,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
 
-// context returns the id by which the agent knows the session of the run, or "". It is journaled: a run that continues after a
-// crash says the same. An attempt after a failure reads it again.
+// context returns the id by which the agent knows the session of the run, or "". It is journaled, so a run that continues after a
+// crash uses the same one. An attempt after a failure reads it again.
 func (r *run) context(ctx context.Context) (string, error) {
 	if r.task.Contexts == nil {
 		return "", nil
@@ -29,8 +29,8 @@ func (r *run) context(ctx context.Context) (string, error) {
 	return id, nil
 }
 
-// remember keeps the id by which the agent knows the session, once it gave or accepted one. An agent that refuses a message with
-// one begins a new conversation with the next attempt. The work does not depend on it, so an error is only logged.
+// remember stores the id by which the agent knows the session, once it gave or accepted one. If an agent refuses a message with an
+// id, the next attempt begins a new conversation. The work does not depend on it, so an error is only logged.
 func (r *run) remember(ctx context.Context, m *message) {
 	if r.task.Contexts == nil || r.record == nil {
 		return

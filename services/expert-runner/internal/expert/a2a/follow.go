@@ -177,7 +177,7 @@ func (r *run) hearOut(ctx context.Context) error {
 		case errors.As(err, &refused) && refused.Code == events.CodeMalformed:
 			r.record.Refused = refused
 		case errors.As(err, &refused):
-			r.streams = false // It does not support subscriptions; query it from now on.
+			r.streams = false // It does not support subscriptions, so it is queried from now on.
 		}
 		if err != nil || !more {
 			r.hangUp()
@@ -210,7 +210,7 @@ func (r *run) look(ctx context.Context, first bool) error {
 		r.record.Refused = refused
 		return nil
 	case err != nil || !more:
-		return nil // The connection broke; the next query opens another.
+		return nil // The connection broke; the next query opens another one.
 	case u.Task != r.record.Task:
 		r.record.Refused = &refusal{Code: events.CodeMalformed, Message: "the agent answered about another task", Cause: clip(u.Task, maxName)}
 		return nil
@@ -223,14 +223,14 @@ func (r *run) look(ctx context.Context, first bool) error {
 	return nil
 }
 
-// patience returns once the delay that the agent has asked for.
+// patience returns after the delay that the agent has asked for.
 func (r *run) patience() time.Duration {
 	wait := r.waits
 	r.waits = 0
 	return wait
 }
 
-// pause waits until the time is over or wake fires.
+// pause waits until the time is up or wake fires.
 func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

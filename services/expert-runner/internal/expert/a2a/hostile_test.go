@@ -179,8 +179,7 @@ func TestTheFirstEndOfATaskCounts(t *testing.T) {
 	succeeded(t, runWork(t, a2a.Config{Card: cardAt(p.at), Mode: a2a.ModeStream}, &hand{}, work()), `"first"`)
 }
 
-// A failed task stays failed and is reported once, whatever the agent says later.
-//
+// A failed task stays failed and is reported once, whatever the agent sends later.
 // proves V-weakness-1
 func TestATaskThatHasFailedIsNotCompleted(t *testing.T) {
 	p := serveRPC(t, func(w http.ResponseWriter, _ *http.Request, _ string) {

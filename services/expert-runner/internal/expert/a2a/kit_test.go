@@ -127,7 +127,7 @@ type way struct {
 	mode  a2a.Mode
 }
 
-// ways are all supported versions, bindings and modes.
+// ways returns all supported versions, bindings and modes.
 func ways() []way {
 	return []way{
 		{"1.0 stream", a2atest.Settings{Streaming: true}, ""},

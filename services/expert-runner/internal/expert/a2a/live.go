@@ -88,7 +88,7 @@ func componentOf(u *update, id, content string) *item.Item {
 	return i
 }
 
-// finish shows the component in hand, or ends an item of text.
+// finish shows the current component, or ends an item of text.
 func (l *live) finish(id string) {
 	if l.component != nil {
 		l.task.Show(*l.component)

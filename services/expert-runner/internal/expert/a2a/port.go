@@ -27,12 +27,12 @@ type message struct {
 	ID string
 	// Task and Context are those that it continues; empty for a new task.
 	Task, Context string
-	// Answers is the mark of the request for input that it answers, Made what the task had produced until then.
+	// Answers is the mark of the request for input that it answers; Made is what the task had produced until then.
 	Answers string
 	Made    []artifact
 	Parts   []part
 	Meta    map[string]any
-	// Live asks for events as they come; otherwise the agent is asked to answer at once, with a task.
+	// Live requests events as they come; otherwise the agent is asked to answer at once, with a task.
 	Live bool
 	// Modes are the accepted media types, any if empty.
 	Modes []string

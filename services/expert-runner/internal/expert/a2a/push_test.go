@@ -51,7 +51,7 @@ func TestANotificationMakesTheRunnerLook(t *testing.T) {
 	}
 }
 
-// After a crash the notifications have another address, which the agent is told.
+// After a crash the notifications have another address, which is sent to the agent.
 func TestTheNextRunnerIsNotifiedToo(t *testing.T) {
 	for _, old := range []bool{false, true} {
 		receiver := a2a.NewReceiver()

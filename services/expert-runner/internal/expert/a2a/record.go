@@ -16,8 +16,8 @@ type record struct {
 	Card    string `json:"card,omitempty"`
 	// State is the latest state.
 	State state `json:"state,omitempty"`
-	// Mark is that of the state. Answered is that of the request for input which this exchange answers: while the agent
-	// still shows that request, it has not processed the answer.
+	// Mark identifies the state. Answered is the mark of the request for input that this exchange answers: while the agent still
+	// shows that request, it has not processed the answer.
 	Mark     string `json:"mark,omitempty"`
 	Answered string `json:"answered,omitempty"`
 	// Said is the message of the latest state.

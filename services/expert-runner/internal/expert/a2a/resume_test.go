@@ -168,7 +168,7 @@ func TestAMessageThatWasCutOffIsUnknown(t *testing.T) {
 	if e.Park == nil || e.Park.Kind != events.InputUnknown || len(ids()) != 1 {
 		t.Fatal(shown(e))
 	}
-	// A person says to send it again: it is the same message.
+	// A person decides to send it again: it is the same message.
 	succeeded(t, runWork(t, a2a.Config{Card: cardAt(at)}, h, resumed(e.Park.Request, `"retry"`)), `"hi"`)
 	if len(ids()) != 2 || ids()[0] != ids()[1] {
 		t.Errorf("%v", ids())
@@ -199,7 +199,7 @@ func TestAMessageThatNeverLeftIsNotUnknown(t *testing.T) {
 	failed(t, runWork(t, a2a.Config{Card: cardAt(s.URL)}, &hand{}, work()), events.CodeUnavailable, "not sent")
 }
 
-// cardAt is the card of an agent of spec 1.0 that answers at once.
+// cardAt returns the card of an agent of spec 1.0 that answers at once.
 func cardAt(at string) map[string]any {
 	return map[string]any{"name": "x", "supportedInterfaces": []any{map[string]any{"url": at + "/call", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}}}
 }

@@ -89,7 +89,7 @@ func (r *run) run(ctx context.Context) task.Ending {
 	return task.Failure(events.CodeBudget, fmt.Sprintf("the agent asked for input more than %d times", maxRounds), "", "give it what it needs in the goal")
 }
 
-// key returns the key of an effect of this attempt: an attempt after a failure starts a task of its own.
+// key returns the key of an effect of this attempt: an attempt after a failure starts a new task.
 func (r *run) key(round int, what string) string {
 	return fmt.Sprintf("a2a/%d/%d/%s", max(r.task.Work.Attempt, 1), round, what)
 }

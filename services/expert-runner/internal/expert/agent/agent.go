@@ -64,8 +64,7 @@ type run struct {
 	bench Toolbox
 	// tracker follows the changes of the workspace; nil without a tool that runs programs.
 	tracker *workspace.Tracker
-	// all are the tools of the card and listed their names in its order; tools and names are those of the present
-	// conversation.
+	// all are the tools of the card, and listed their names in its order; tools and names are those of the present conversation.
 	all, tools    map[string]tool.Tool
 	listed, names []string
 	// exchange is the present conversation.
@@ -88,7 +87,7 @@ type run struct {
 	spent events.Spent
 }
 
-// exchange is what the model calls of a conversation have in common.
+// exchange is what the model calls of a conversation share.
 type exchange struct {
 	// Part names the conversation for people: the id of a step, or evaluationPart; empty for a run with a single
 	// conversation.
@@ -98,11 +97,11 @@ type exchange struct {
 	schema         json.RawMessage
 	// began is the beginning of the conversation, until the first answer. other is the one in the journal, if it differs.
 	began, other *beginning
-	// careful is true if guesses at what the model wrote do not count, as the rules of the conversation say.
+	// careful is true if guesses at the meaning of the model's text do not count, as the rules of the conversation say.
 	careful bool
 }
 
-// trusted counts JSON that was read out of what the model wrote.
+// trusted counts JSON that was read from the model's text.
 func (r *run) trusted(use, trust string) {
 	if r.config.Trusted != nil {
 		r.config.Trusted(use, trust)
@@ -193,8 +192,8 @@ func (r *run) converse(ctx context.Context, m *conversation.Machine) (ending con
 	}
 }
 
-// goOn makes a conversation that another run began with another opening continue from that one: with another card, another release
-// or another state of the plan, the same journal must still give the same conversation.
+// goOn lets a conversation that an earlier run began with another opening continue from that opening: with another card, another
+// release or another state of the plan, the same journal must still give the same conversation.
 func (r *run) goOn(m *conversation.Machine) error {
 	was := r.exchange.other
 	if was == nil {

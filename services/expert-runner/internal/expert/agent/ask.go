@@ -41,9 +41,10 @@ type answer struct {
 	// Left is the job's remaining budget for that run. Began is set for the first answer of a conversation.
 	Left  events.Spent `json:"left,omitzero"`
 	Began *beginning   `json:"began,omitempty"`
-	// Unreadable says why what the model wrote is no answer; it is journaled like one, since it was paid for and the next question is about it.
+	// Unreadable says why the model's text is not an answer; it is journaled like one, since it was paid for and the next question
+	// refers to it.
 	Unreadable string `json:"unreadable,omitempty"`
-	// Cut is true if it is none because it reached its limit of tokens.
+	// Cut is true if it is unreadable because it reached its limit of tokens.
 	Cut bool `json:"cut,omitempty"`
 }
 
@@ -98,7 +99,7 @@ func (r *run) ask(ctx context.Context, c *conversation.Command) (fact conversati
 	return r.answered(&a, c), nil, nil
 }
 
-// lessonOf tells the model why its answer was none.
+// lessonOf tells the model why its text was not an answer.
 func lessonOf(e *llm.Error) string {
 	if e.Class == llm.LengthCut {
 		return e.Message + ": it reached its limit of tokens before it was finished. Answer more briefly, or do less at a time."

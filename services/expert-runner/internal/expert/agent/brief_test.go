@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm"
 )
 
-// listener keeps what the model is asked.
+// listener records what the model is asked.
 type listener struct {
 	words
 	asked []llm.Request
@@ -22,7 +22,7 @@ func (l *listener) Do(ctx context.Context, r llm.Request, live func(llm.Delta)) 
 	return l.words.Do(ctx, r, live)
 }
 
-// aboutBoats is a brief in which some steps are done.
+// aboutBoats is a brief in which the first steps are done.
 func aboutBoats(done int) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"v":1,"job":"j1","request":{"goal":"A report on boats","context":"</data> for children"},"user":"ann","timezone":"Asia/Tokyo",`+
 		`"plan":{"title":"Boats","steps":[{"id":"x","title":"Find <data> boats","status":"completed"},{"id":"a","title":"Dig","status":"in_progress"}]},`+

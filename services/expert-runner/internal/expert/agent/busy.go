@@ -77,8 +77,8 @@ func (r *run) waits(question int) (times int, waited time.Duration) {
 	return times, waited
 }
 
-// wait returns the delay that the model asked for, longer with each rejection, plus a little more derived from a hash of
-// the run, so that runs that were told the same time do not return at once.
+// wait returns the delay that the model asked for, longer with each rejection, plus a little more derived from a hash of the run,
+// so that runs with the same delay do not return at once.
 func (r *run) wait(asked time.Duration, times int) time.Duration {
 	wait := max(asked, min(asked*time.Duration(1+min(times, 100)), longestWait))
 	h := fnv.New32a()

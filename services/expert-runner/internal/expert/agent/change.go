@@ -10,15 +10,15 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// Lender lends tools of servers to requests.
+// Lender makes tools of servers available to requests.
 type Lender interface {
-	// Lend returns the patterns of the tools of a server, which its own names choose; none choose all. A server that the operator does
-	// not lend is an *events.Fault.
+	// Lend returns patterns for the tools of a server with these names, or for all its tools without names. Errors: *events.Fault
+	// for a server that the operator does not lend.
 	Lend(server string, tools []string) (patterns []string, err error)
 }
 
-// changed is the expert as a request changes it: without the tools that reach the web, with those of the servers that it names. Policies
-// stay as they are. Errors: those of the Lender.
+// changed returns the expert with the changes of a request: without the tools that reach the web, and with those of the servers
+// that it names. Policies stay as they are. Errors: those of the Lender.
 func (x *Expert) changed(c *toolset.Change) (*Expert, error) {
 	if c.IsZero() {
 		return x, nil
@@ -52,7 +52,7 @@ func (x *Expert) changed(c *toolset.Change) (*Expert, error) {
 	return &own, nil
 }
 
-// disconnect takes the tools away that reach the web, and the network from programs.
+// disconnect removes the tools that reach the web, and takes the network from programs.
 func (c *Config) disconnect() {
 	offline := func(names []string) []string {
 		return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
@@ -71,8 +71,8 @@ func (c *Config) disconnect() {
 	}
 }
 
-// spend counts a search of the web, and returns why it is not made if the request allows no further one. Calls are counted in the order
-// of the conversation, so a run that continues it counts the same.
+// spend counts a web search; if the request allows no further one, it returns why. Calls are counted in the order of the
+// conversation, so a run that continues it counts the same.
 func (r *run) spend(name string) string {
 	most := r.config.limits.Searches
 	if name != tool.SearchWeb || most == nil {
@@ -85,7 +85,7 @@ func (r *run) spend(name string) string {
 	return ""
 }
 
-// results is the most results of a search, 0 for no limit but that of the tool.
+// results limits the results of a search; 0 leaves it to the tool.
 func (c *Config) results() int {
 	if c.limits.Results == nil {
 		return 0

@@ -62,7 +62,7 @@ type Config struct {
 	Evaluator Evaluator
 	// Prompt contains the expert's instructions.
 	Prompt string
-	// Tools are the names of its tools, or patterns of names in a Toolbox. Required are those that it must use before its
+	// Tools are the names of its tools, or patterns of names in a Toolbox. Required are the tools that it must use before its
 	// answer counts.
 	Tools, Required []string
 	// Programs runs programs for the tool Run; nil if it is not offered.

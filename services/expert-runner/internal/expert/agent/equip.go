@@ -74,7 +74,7 @@ func (r *run) furnish(ctx context.Context, offer func(tool.Tool)) (paths []strin
 		offer(t)
 	}
 	if r.config.Programs == nil && r.bench == nil {
-		return paths, func() { _ = files.Close() }, nil // It was only used to open files by path.
+		return paths, func() { _ = files.Close() }, nil // They were only used to open files by path.
 	}
 	if r.tracker, err = workspace.Track(r.dir, r.task.Keep); err != nil {
 		return nil, nil, errors.Join(err, files.Close())

@@ -22,10 +22,10 @@ type Evaluator struct {
 // evaluationPart is the name of the evaluator's conversation in the journal.
 const evaluationPart = "evaluation"
 
-// evaluation is how often an evaluator may answer: once, and once more in the right form.
+// evaluation limits an evaluator's answers: one, and another one in the right form.
 const evaluation = 2
 
-// evaluates reports whether the result is evaluated: as the job says, else the card.
+// evaluates reports whether the result is evaluated, according to the job, else to the card.
 func (r *run) evaluates() bool {
 	if asked := r.task.Work.Evaluator; asked != nil {
 		return *asked
@@ -61,7 +61,7 @@ func (r *run) evaluate(ctx context.Context, w *work, result conversation.Ending)
 // unjudged begins the description of a failed evaluation.
 const unjudged = "the result could not be evaluated: "
 
-// judged is the ending of a run whose result was evaluated.
+// judged returns the ending of a run whose result was evaluated.
 func judged(result, ending conversation.Ending) (conversation.Ending, error) {
 	if ending.Outcome != events.Success {
 		fault := *ending.Fault

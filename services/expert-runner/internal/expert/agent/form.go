@@ -20,7 +20,7 @@ type form struct {
 	shape  *lenient.Shape
 	// careful reports whether a result that can be read in more than one way does not count; nil means that it counts.
 	careful func() bool
-	// trusted is told how far a result is trusted; may be nil.
+	// trusted is called with the level of trust of a result; may be nil.
 	trusted func(use, trust string)
 }
 
@@ -57,7 +57,7 @@ func (f *form) read(text string) (json.RawMessage, []string) {
 	return nil, f.schema.Misfits(raw)
 }
 
-// find finds the result in a text, and says where it can be read in more than one way.
+// find finds the result in a text, and says where it is ambiguous.
 func (f *form) find(text string) (raw json.RawMessage, doubt string, err error) {
 	o := lenient.Options{Tags: []string{deliverable}, Fits: func(v json.RawMessage) bool { return len(f.schema.Misfits(v)) == 0 }}
 	if f.careful == nil || !f.careful() {
@@ -84,7 +84,7 @@ func examined(text string, o lenient.Options, use string, trusted func(use, trus
 	return r.JSON, doubt, err
 }
 
-// plain reads a result of any form: JSON stays as it is, other text becomes a string.
+// plain reads a result of any form: JSON stays unchanged, other text becomes a string.
 func plain(text string) (json.RawMessage, []string) {
 	text = inTag(text)
 	if text == "" {

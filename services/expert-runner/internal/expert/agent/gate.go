@@ -20,7 +20,7 @@ type permit struct {
 	// args are the arguments for the tool; edited is true if a person changed them.
 	args   string
 	edited bool
-	// refusal is the text for the model about a call that is not made, outcome the value that is counted.
+	// refusal is the text for the model about a call that is not made; outcome is the value to count.
 	refusal, outcome string
 	// ask is the question for a person.
 	ask *events.InputRequested

@@ -279,7 +279,7 @@ func TestNoSearchIsMadeBeyondThoseThatTheRequestAllows(t *testing.T) {
 	r.config.limits.Searches = &two
 	denied := `{"error":"the request allows 2 searches in a run, and no more is left: work with what was found","status":"denied","tool":"search_web"}`
 	for range 2 {
-		r.searched = 0 // Another process goes on with the same journal.
+		r.searched = 0 // Another process continues with the same journal.
 		facts, park, err := r.use(t.Context(), asks(tool.SearchWeb, tool.SearchWeb, tool.SearchWeb))
 		if err != nil || park != nil {
 			t.Fatal(park, err)

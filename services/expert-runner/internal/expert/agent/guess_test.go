@@ -30,7 +30,7 @@ func TestACallWhoseArgumentsAreAGuessIsNotMadeAndThePlaceIsNamed(t *testing.T) {
 	}
 }
 
-// guessing runs an agent with a form and tools once. Its model says these things.
+// guessing runs an agent with a form and tools once. Its model gives these answers.
 func guessing(t *testing.T, said ...any) (*story, *events.SubJobReported) {
 	t.Helper()
 	s := &story{answers: map[string]events.InputClosed{}}
@@ -75,7 +75,7 @@ func TestWhatWasAskedAgainIsAskedAgainInTheReplay(t *testing.T) {
 
 func TestAJournalOfAnOlderRunnerIsReadByItsRules(t *testing.T) {
 	s, _ := guessing(t, `{"n": ["a"]}`)
-	rec := tampered(t, s, "model/1", `[\"a\"]}`, `[\"a\"], ...}`) // Older runners left dots out; now they are a guess.
+	rec := tampered(t, s, "model/1", `[\"a\"]}`, `[\"a\"], ...}`) // Older runners removed the dots; now they make the value a guess.
 	if r, err := rec.Replay(1); err != nil || r.State == ReplaySame {
 		t.Errorf("by the rules of today: %v %+v", err, r)
 	}

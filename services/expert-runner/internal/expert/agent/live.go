@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
 
-// live shows watchers what the agent says and does: in pieces to those who listen now, and as items.
+// live shows watchers what the agent says and does: in pieces to current listeners, and as items.
 type live struct {
 	task *expert.Task
 	mu   sync.Mutex // Keeps messages in order: tools run concurrently.
@@ -27,7 +27,7 @@ func (l *live) tell(p llm.Piece, t item.Type) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.task.Hand.Live(body)
-	if t == item.Tool || p.Tool == "" { // A call within a text is an item of its own as soon as it is made.
+	if t == item.Tool || p.Tool == "" { // A call inside a text becomes a separate item as soon as it is made.
 		l.task.Show(item.Item{Type: t, ID: p.Item, Offset: p.Offset, Text: p.Text, Tool: p.Tool, Args: p.Args, Done: p.Done, Bytes: p.Bytes})
 	}
 }
@@ -61,7 +61,7 @@ func (l *live) call(id string, c *conversation.Call) {
 	l.tell(llm.Piece{Item: id, Tool: c.Name, Args: args}, item.Tool)
 }
 
-// output returns the sink of what a call prints while it lasts.
+// output returns the sink for what a call prints while it runs.
 func (l *live) output(id string) func(text string) {
 	offset := 0
 	return func(text string) {

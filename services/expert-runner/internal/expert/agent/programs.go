@@ -15,19 +15,19 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
-// programs gives the tool that runs programs in the workspace.
+// programs returns the tool that runs programs in the workspace.
 func (r *run) programs() tool.Tool {
 	_, err := r.config.Programs.Find(python)
 	return tool.Programs{Execute: r.execute, Python: err == nil, Network: r.config.Programs.Policy.Network}.Tool()
 }
 
-// Shell is the program that the tool run needs; python runs scripts in Python where it is found.
+// Shell is the program that the tool run needs; python runs Python scripts if it is installed.
 const (
 	Shell  = "sh"
 	python = "python3"
 )
 
-// execute runs a script of the model.
+// execute runs a script that the model has written.
 func (r *run) execute(ctx context.Context, s tool.Script) (tool.Ended, error) {
 	o := program.Order{
 		Argv: []string{Shell, "-c", s.Shell}, Dir: r.dir, Temp: filepath.Join(r.dir, workspace.TempDir), Timeout: s.Timeout, Said: s.Said,
@@ -42,15 +42,15 @@ func (r *run) execute(ctx context.Context, s tool.Script) (tool.Ended, error) {
 	return tool.Ended{Output: result.Output, Code: result.Code, Signal: result.Signal, Why: result.Ended, Took: result.Took}, nil
 }
 
-// callRecord is the record of a call that changed the workspace. A call that did not is recorded as its text alone.
+// callRecord is the record of a call that changed the workspace. Any other call is recorded as its text alone.
 type callRecord struct {
 	// Observation is what the model sees.
 	Observation string `json:"observation"`
-	// Files are the changes of the workspace; nil if they were too large to be kept.
+	// Files are the changes of the workspace; nil if they were too large to store.
 	Files *events.Ref `json:"files,omitempty"`
 }
 
-// record gives the record of a call, with what it changed in the workspace.
+// record returns the record of a call, with its changes of the workspace.
 func (r *run) record(ctx context.Context, t *tool.Tool, text string) (json.RawMessage, error) {
 	if !t.Files {
 		return quoted(text), ctx.Err()
@@ -77,7 +77,7 @@ func observation(raw json.RawMessage) (text string, files *events.Ref, kept bool
 	return o.Observation, o.Files, o.Files != nil
 }
 
-// again makes the changes of a recorded call in the present workspace.
+// again repeats the changes of a recorded call in the present workspace.
 func (r *run) again(ctx context.Context, name string, files *events.Ref, kept bool) error {
 	switch {
 	case !kept:

@@ -18,20 +18,20 @@ type Memory int
 
 // The kinds of memory.
 const (
-	// ExplicitMemory remembers what the tool remember is given.
+	// ExplicitMemory remembers what the model passes to the tool remember.
 	ExplicitMemory Memory = iota
-	// SummaryMemory also lets the model say at the end of a run what is worth remembering.
+	// SummaryMemory also asks the model at the end of a run what is worth remembering.
 	SummaryMemory
-	// NoMemory remembers nothing, and is told nothing.
+	// NoMemory remembers and recalls nothing.
 	NoMemory
 )
 
 const (
 	// maxPassages is how many passages a conversation begins with.
 	maxPassages = 6
-	// leastShare is the least share of the best passage's score that another one needs.
+	// leastShare is the least share of the best passage's score that a further passage needs.
 	leastShare = 0.25
-	// maxRetrieved is the largest answer of a retriever, in bytes.
+	// maxRetrieved limits the answer of a retriever, in bytes.
 	maxRetrieved = 1 << 20
 )
 
@@ -43,8 +43,8 @@ func (r *run) memory() tool.Memory {
 	return r.task.Memory
 }
 
-// recall finds what a conversation should know before it begins. The journal stores it with the opening, so that a runner that
-// continues the run tells the model the same.
+// recall finds what a conversation should know before it begins. It is journaled with the opening, so that a runner that continues
+// the run tells the model the same.
 func (r *run) recall(ctx context.Context, b *conversation.Brief) (conversation.Recalled, error) {
 	hits, err := r.retrieve(ctx, query(b))
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *run) recall(ctx context.Context, b *conversation.Brief) (conversation.R
 	return conversation.NewRecalled(passages, facts, slices.Contains(r.names, tool.SearchKnowledge)), nil
 }
 
-// query is what passages are looked for with: the goal of the step, what belongs to it, and the request.
+// query is the text to search passages with: the goal of the step, its context, and the request.
 func query(b *conversation.Brief) string {
 	texts := []string{b.Work.Goal, b.Step.Instruction, b.Work.Context, b.Work.CompletionCriteria}
 	if b.Job != nil && b.Job.Request.Goal != b.Work.Goal {
@@ -79,7 +79,7 @@ func query(b *conversation.Brief) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return strings.TrimSpace(text) == "" }), "\n")
 }
 
-// retrieve returns the best passages for a query, from the retriever of the card, else from the bases.
+// retrieve returns the best passages for a query, from the card's retriever or else from the bases.
 func (r *run) retrieve(ctx context.Context, query string) ([]knowledge.Hit, error) {
 	if r.config.Retriever != "" {
 		return r.retrieveBy(ctx, r.config.Retriever, query)

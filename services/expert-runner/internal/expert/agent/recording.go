@@ -49,7 +49,7 @@ func (b *beginning) machine(had conversation.Before) (*conversation.Machine, err
 	return conversation.New(rules, b.Opening), nil
 }
 
-// other gives the recorded beginning of a conversation if its opening is another one; nil if there is no difference.
+// other returns the recorded beginning of a conversation if its opening differs; nil if there is no difference.
 func (b *beginning) other(recorded *beginning) *beginning {
 	same := func(x, y conversation.Message) bool { return x.Role == y.Role && x.Text == y.Text }
 	if b == nil || recorded == nil || slices.EqualFunc(b.Opening, recorded.Opening, same) {

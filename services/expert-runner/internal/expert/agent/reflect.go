@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// reflectionKey is the effect that asks the model what to remember.
+	// reflectionKey is the key of the effect that asks the model what to remember.
 	reflectionKey = "memory"
 	// maxReflected is how many facts a run may add by itself.
 	maxReflected = 3
@@ -29,8 +29,8 @@ const reflecting = "You keep short facts about a user for later work: their wish
 	"what the user said or clearly wants, what will still hold later, and what is not known yet. Keep no secrets. Answer with a JSON " +
 	"array of at most 3 strings, each one short sentence; [] if there is nothing to keep."
 
-// reflect lets the model say what to remember of the user, after a SUCCESS, if the card wants it. It never fails a run that has its
-// result: what goes wrong is logged. The answer is journaled, and each fact has an id of its own, so that a crash adds nothing twice.
+// reflect asks the model what to remember of the user, after a SUCCESS, if the card wants it. It never fails a run that has its
+// result: errors are logged. The answer is journaled, and each fact has an id, so that a crash adds nothing twice.
 func (r *run) reflect(ctx context.Context, result *conversation.Ending) {
 	m := r.memory()
 	if r.config.Memory != SummaryMemory || m == nil {

@@ -20,7 +20,7 @@ type Step struct {
 	// Tools are the agent's tools that the step may use, by name or pattern, nil for all; Required are those that it must
 	// use.
 	Tools, Required []string
-	// Schema is the JSON Schema of the step's result, nil for any. In the last step those of the SubJob and the agent take
+	// Schema is the JSON Schema of the step's result, nil for any. In the last step the schemas of the SubJob and the agent take
 	// precedence.
 	Schema json.RawMessage
 }

@@ -70,7 +70,7 @@ const (
 	maxTold  = 200
 )
 
-// told is the outcome of a call for people.
+// told returns the outcome of a call for people.
 func told(g *permit, result string) string {
 	switch {
 	case g.refusal != "":
@@ -164,7 +164,7 @@ func (r *run) call(ctx context.Context, number, i int, call *conversation.Call, 
 	return text, err
 }
 
-// personSays is the result that the model sees of a call that a person has declared done.
+// personSays is the result that the model sees for a call that a person has declared done.
 const personSays = "(done, as a person has said)"
 
 // make makes a call for the first time, or returns why it was not made.

@@ -107,7 +107,7 @@ func TestLocalToolsRunInOrderAndAgainInANewWorkspace(t *testing.T) {
 		}}
 	}
 	r := tools([]string{"a", "b"}, map[string]tool.Tool{"a": local("a"), "b": local("b")})
-	for range 2 { // The second time the journal answers, and the workspace is written again.
+	for range 2 { // The second time the journal answers, and the workspace is rebuilt.
 		facts, _, err := r.use(t.Context(), asks("b", "a"))
 		if err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ func BenchmarkTrue(b *testing.B) {
 			b.Log(err)
 			continue
 		}
-		for name, k := range map[string]*process.Keeper{"direct": nil, "kept": keeper} { // any order: each by itself.
+		for name, k := range map[string]*process.Keeper{"direct": nil, "kept": keeper} { // any order: they are independent.
 			b.Run(string(level)+"/"+name, func(b *testing.B) {
 				x, err := command.New(command.Config{Argv: []string{"/bin/true"}, Workspaces: b.TempDir(), Box: box, Keeper: k})
 				if err != nil {

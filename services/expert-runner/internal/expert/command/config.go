@@ -36,7 +36,7 @@ type Config struct {
 	Dir string
 	// Env is added to the clean environment and takes precedence over it.
 	Env map[string]string
-	// Path is the program's PATH; DefaultPath when empty.
+	// Path is the program's PATH; DefaultPath if empty.
 	Path string
 	// Stdout limits the result in bytes; DefaultStdout if 0.
 	Stdout int64

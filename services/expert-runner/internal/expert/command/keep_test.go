@@ -54,14 +54,14 @@ func playRunner(arguments []string) int {
 		in := task()
 		in.Claim = neglected{}
 		_ = json.NewEncoder(os.Stdout).Encode(x.Run(context.Background(), in).Report) // The test notices missing output.
-		_, _ = os.Stdin.Read(make([]byte, 1))                                         // The next one, or the end.
+		_, _ = os.Stdin.Read(make([]byte, 1))                                         // It continues with the next one, or at the end of the input.
 	}
 	keeper.Close()
 	return 0
 }
 
-// stubborn is a program with a child in its group and another one in its own session, whose parent has ended; neither ends
-// by a signal that can be ignored. All of them hold a pipe. %s is put before the other one.
+// stubborn is a program with a child in its group and another one in a separate session, whose parent has ended; both ignore the
+// signals that can be ignored. All of them hold a pipe. %s precedes the second child.
 const stubborn = `trap '' TERM HUP INT
 exec 3>%s
 (setsid %s /bin/sh -c 'trap "" TERM HUP INT; sleep 600; :' &)
@@ -189,7 +189,7 @@ func send(t *testing.T, p *os.Process, s syscall.Signal) {
 	}
 }
 
-// This includes a process that has left its group, has lost its parent and has no environment.
+// The programs include a process that has left its group, has lost its parent and has no environment.
 func TestProgramsEndWhenTheirRunnerDies(t *testing.T) {
 	atAllLevels(t, func(t *testing.T, level sandbox.Level) {
 		b := lay(t, level, strings.Replace(stubborn, "setsid %s", "setsid env -i", 1), time.Hour)
@@ -210,7 +210,7 @@ func TestProgramsEndWhenTheirRunnerStandsStillForTooLong(t *testing.T) {
 	})
 }
 
-// What a normally ended program left behind is ended too.
+// Processes that a finished program left behind are ended as well.
 func TestARunnerThatLosesItsKeeperEndsItsProgramsAndGetsAnother(t *testing.T) {
 	atAllLevels(t, func(t *testing.T, level sandbox.Level) {
 		b := lay(t, level, strings.Replace(stubborn, "setsid %s", "setsid", 1), time.Hour)
@@ -232,8 +232,7 @@ func TestARunnerThatLosesItsKeeperEndsItsProgramsAndGetsAnother(t *testing.T) {
 	})
 }
 
-// The program itself always dies with both. A process that has left it dies at level namespaces; otherwise the next runner
-// ends it.
+// The program itself always dies with both. A process that has left it dies at level namespaces; otherwise the next runner ends it.
 func TestTwoDeathsInARowLeaveNothingToTheNextRunner(t *testing.T) {
 	atAllLevels(t, func(t *testing.T, level sandbox.Level) {
 		b := lay(t, level, strings.Replace(stubborn, "setsid %s", "setsid", 1), time.Hour)

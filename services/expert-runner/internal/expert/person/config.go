@@ -12,7 +12,7 @@ import (
 
 // Config describes the person on a card.
 type Config struct {
-	// User is the only person who may answer. If it is empty, that of the request; if that is empty too, anyone may.
+	// User is the only person who may answer. If it is empty, the user of the request; if that is empty as well, anyone may.
 	User string `yaml:"user"`
 	// Expires limits the wait; 0 waits for ever.
 	Expires time.Duration `yaml:"expires"`

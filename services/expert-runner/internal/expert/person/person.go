@@ -83,8 +83,8 @@ func (x *Expert) ask(t *expert.Task, form json.RawMessage, wrong []string) task.
 	return task.Ending{Park: in}
 }
 
-// refused parses a rejection: {"approved":false,"reason":…} and nothing else. If the form itself has a field approved, the
-// answer is taken as it is.
+// refused parses a rejection: {"approved":false,"reason":…} and nothing else. If the form itself has a field approved, the answer
+// stays unchanged.
 func refused(answer, form json.RawMessage) (reason string, ok bool) {
 	if _, asked := task.At(form, "properties.approved"); asked {
 		return "", false

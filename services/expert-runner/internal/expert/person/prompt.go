@@ -18,7 +18,7 @@ const (
 	maxPrompt = 64 << 10
 	maxText   = 8 << 10
 	maxResult = 2 << 10
-	// maxHistory is what of a history is shown, the newest.
+	// maxHistory is how much of a history is shown, the newest part.
 	maxHistory = 4 << 10
 )
 
@@ -64,7 +64,7 @@ func told(intro string, w *events.Work, job *brief.Brief, wrong []string, maxTex
 	return strings.TrimSpace(b.String())
 }
 
-// place says where the step stands in the plan.
+// place says where the step is in the plan.
 func place(job *brief.Brief) string {
 	if job.Place == nil || job.Plan == nil || job.Place.Of < 2 {
 		return ""

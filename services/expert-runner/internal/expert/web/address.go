@@ -15,7 +15,7 @@ import (
 // address is a URL with placeholders for fields of the work.
 type address struct {
 	parts []part
-	// base is the address with harmless values in all placeholders: scheme and host are those of every call.
+	// base is the address with harmless values in all placeholders: every call has the same scheme and host.
 	base *url.URL
 }
 

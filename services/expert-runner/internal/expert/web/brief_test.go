@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/web"
 )
 
-// A placeholder or a body that names the user sends the user. Nothing else says for whom the work is done.
+// Only a placeholder or a body that names the user sends the user. Nothing else says for whom the work is done.
 func TestForWhomTheWorkIsDoneIsSentAsFarAsTheCardNamesIt(t *testing.T) {
 	var path string
 	var body []byte

@@ -71,7 +71,7 @@ func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
 	return x.ending(kept)
 }
 
-// unusable is the ending for work that cannot be sent as it is.
+// unusable is the ending for work that cannot be sent in its form.
 func unusable(err error) task.Ending {
 	var fault *events.Fault
 	if !errors.As(err, &fault) {

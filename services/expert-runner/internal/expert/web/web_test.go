@@ -20,7 +20,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// hand makes every effect, and records what was reported.
+// hand makes every effect, and records reports.
 type hand struct {
 	effects []expert.Effect
 	// known is returned instead of making a call, as by a journal.

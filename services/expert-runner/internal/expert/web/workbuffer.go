@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// workBuffer is the work without what concerns only the bus: its fields hide those of the same name in Work.
+// workBuffer is the work without the fields that concern only the bus: its fields hide those of the same name in Work.
 type workBuffer struct {
 	*events.Work
 	ReportSubject string   `json:"report_subject,omitempty"`
@@ -19,7 +19,7 @@ type workBuffer struct {
 	CancelSubject string   `json:"cancel_subject,omitempty"`
 	Lease         string   `json:"lease,omitempty"`
 	Select        []string `json:"select,omitempty"`
-	// Brief is the brief, whole; BriefRef is left out.
+	// Brief is the full brief; BriefRef is left out.
 	Brief    *brief.Brief `json:"brief,omitempty"`
 	BriefRef *events.Ref  `json:"brief_ref,omitempty"`
 	// Session, Thread and User say for whom the work is done.
@@ -28,7 +28,7 @@ type workBuffer struct {
 	User    string `json:"user,omitempty"`
 }
 
-// write returns the work as JSON. Its fields fill the address; what is sent says for whom the work is done only as far as the card
+// write returns the work as JSON. Its fields fill the address; the body says for whom the work is done only as far as the card
 // shares that.
 func (c *Config) write(t *expert.Task) (work, sent json.RawMessage, err error) {
 	w := workBuffer{Work: t.Work, Brief: t.Brief(), Session: t.Work.Session, Thread: t.Work.Thread, User: t.Work.User}

@@ -64,7 +64,7 @@ func keep(ctx context.Context, t *expert.Task, dir string, patterns []string) ([
 	return refs, nil
 }
 
-// keepOne stores one file of limited size. A process that the program left behind may be changing files meanwhile.
+// keepOne stores one file of limited size. A process that the program left behind may still be changing files.
 func keepOne(ctx context.Context, t *expert.Task, root *os.Root, name string, most int64) (events.Ref, error) {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // Opening a pipe in its place would block.
 	if err != nil {

@@ -22,27 +22,26 @@ import (
 
 // Limits of the changes of one step.
 const (
-	// MaxChanged is how many bytes of changed files are kept.
+	// MaxChanged limits the bytes of changed files that are stored.
 	MaxChanged = 256 << 20
 	// maxTracked is how many entries of a workspace are tracked.
 	maxTracked = 100_000
 )
 
-// ErrTooLarge means that the changes of a workspace are too large to be kept: a run that continues elsewhere has to begin
-// again.
+// ErrTooLarge means that the changes of a workspace are too large to store: a run that continues elsewhere has to start over.
 var ErrTooLarge = errors.New("the changes of the workspace are too large to be kept")
 
-// Tracker tells what changed in a workspace from step to step, so that a run that continues in a new workspace can have the
-// same files. Temporary files and caches are left out. It is used by one goroutine at a time.
+// Tracker finds out what changed in a workspace from step to step, so that a run that continues in a new workspace gets the same
+// files. Temporary files and caches are left out. It is used by one goroutine at a time.
 type Tracker struct {
 	dir  string
 	root *os.Root
-	// store keeps a file under its digest.
+	// store stores a file under its digest.
 	store func(ctx context.Context, file io.ReadSeeker) (events.Ref, error)
 	seen  map[string]trace
 }
 
-// trace is what tells whether an entry has changed.
+// trace holds the attributes of an entry that show whether it has changed.
 type trace struct {
 	mode    fs.FileMode
 	size    int64
@@ -50,7 +49,7 @@ type trace struct {
 	link    string
 }
 
-// Track begins with a workspace as it is. Close lets go of it.
+// Track begins with the present state of a workspace. The caller must call Close.
 func Track(dir string, store func(ctx context.Context, file io.ReadSeeker) (events.Ref, error)) (*Tracker, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -63,7 +62,7 @@ func Track(dir string, store func(ctx context.Context, file io.ReadSeeker) (even
 	return t, nil
 }
 
-// Close lets go of the workspace.
+// Close releases the workspace.
 func (t *Tracker) Close() error { return t.root.Close() }
 
 // look lists the entries of the workspace.
@@ -74,7 +73,7 @@ func (t *Tracker) look() (map[string]trace, error) {
 		case err != nil && name == ".":
 			return err
 		case err != nil:
-			return nil // What its owner cannot read, no step can rely on.
+			return nil // No step can rely on what its owner cannot read.
 		case name == ".":
 			return nil
 		case d.IsDir() && (name == TempDir || name == ".cache"):
@@ -84,14 +83,14 @@ func (t *Tracker) look() (map[string]trace, error) {
 		}
 		info, err := d.Info()
 		if err != nil || !info.Mode().IsRegular() && !info.IsDir() && info.Mode()&fs.ModeSymlink == 0 {
-			return nil // It is gone, or a pipe or socket of a program that has ended.
+			return nil // It is gone, or is a pipe or socket of a program that has ended.
 		}
 		one := trace{mode: info.Mode()}
 		switch {
 		case info.Mode().IsRegular():
 			one.size, one.changed = info.Size(), info.ModTime()
 		case !info.IsDir():
-			one.link, _ = t.root.Readlink(name) // It cannot be followed then.
+			one.link, _ = t.root.Readlink(name) // An unreadable link counts as one without a target.
 		}
 		now[name] = one
 		return nil
@@ -102,14 +101,14 @@ func (t *Tracker) look() (map[string]trace, error) {
 	return now, nil
 }
 
-// The names in an archive of changes: a list of what was removed, and the files below a folder.
+// The names in an archive of changes: a list of what was removed, and a folder with the files.
 const (
 	removedName = "removed.json"
 	filesFolder = "files/"
 )
 
-// Changes stores what changed since the last call and gives its reference; nil if nothing did. The error is ErrTooLarge, or
-// that of the store.
+// Changes stores what changed since the last call and returns its reference; nil if nothing did. The error is ErrTooLarge, or that
+// of the store.
 func (t *Tracker) Changes(ctx context.Context) (*events.Ref, error) {
 	now, err := t.look()
 	if err != nil {
@@ -150,7 +149,7 @@ func (t *Tracker) archive(ctx context.Context, changed, removed []string, now ma
 	if err != nil {
 		return nil, fmt.Errorf("keep the workspace: %w", err)
 	}
-	defer func() { _ = errors.Join(file.Close(), os.Remove(file.Name())) }() // What is left is swept with the workspaces.
+	defer func() { _ = errors.Join(file.Close(), os.Remove(file.Name())) }() // Anything left is removed when the workspaces are swept.
 	packed := gzip.NewWriter(file)
 	w := tar.NewWriter(packed)
 	list, err := json.Marshal(removed)
@@ -177,7 +176,7 @@ func (t *Tracker) archive(ctx context.Context, changed, removed []string, now ma
 	return &ref, nil
 }
 
-// add writes one entry. A file that changes meanwhile is written as it is now.
+// add writes one entry. A file that changes meanwhile is written in its new form.
 func (t *Tracker) add(w *tar.Writer, name string, one trace) error {
 	header := &tar.Header{Name: filesFolder + name, Mode: int64(one.mode.Perm()), ModTime: one.changed, Format: tar.FormatPAX}
 	switch {
@@ -200,7 +199,7 @@ func (t *Tracker) add(w *tar.Writer, name string, one trace) error {
 	return err
 }
 
-// Apply makes changes again that a Tracker of the same run has stored.
+// Apply repeats changes that a Tracker of the same run has stored.
 func (t *Tracker) Apply(archive io.Reader) error {
 	packed, err := gzip.NewReader(archive)
 	if err != nil {
@@ -228,7 +227,7 @@ func (t *Tracker) restore(header *tar.Header, r io.Reader) error {
 		if err := json.NewDecoder(r).Decode(&removed); err != nil {
 			return err
 		}
-		for _, name := range slices.Backward(removed) { // Folders come before what is in them.
+		for _, name := range slices.Backward(removed) { // Folders come before their contents.
 			if err := t.root.RemoveAll(name); err != nil {
 				return err
 			}

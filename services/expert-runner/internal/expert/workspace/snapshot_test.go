@@ -17,7 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 )
 
-// picture is a folder as a map from names to contents, with modes and targets.
+// picture returns a folder as a map from names to contents, with modes and targets.
 func picture(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -50,7 +50,7 @@ func picture(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// fixed is the time of a file that both workspaces begin with.
+// fixed is the time of a file that both workspaces have from the beginning.
 var fixed = time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC)
 
 func TestStepsOfAWorkspaceAreRepeatedWithoutTheirPrograms(t *testing.T) {
@@ -126,7 +126,7 @@ func TestStepsOfAWorkspaceAreRepeatedWithoutTheirPrograms(t *testing.T) {
 	}
 }
 
-// What an archive names stays inside the workspace.
+// Names in an archive cannot leave the workspace.
 func TestChangesCannotLeaveTheWorkspace(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(outside, []byte("kept"), 0o600); err != nil {
@@ -148,7 +148,7 @@ func TestChangesCannotLeaveTheWorkspace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = errors.Join(from.Close(), to.Close()) }()
-	// In the new workspace a folder of the archive is a link to the outside.
+	// In the new workspace, a folder named in the archive is a link to the outside.
 	if err := errors.Join(os.Mkdir(filepath.Join(first, "d"), 0o700), os.WriteFile(filepath.Join(first, "d", "secret"), []byte("forged"), 0o600),
 		os.Symlink(filepath.Dir(outside), filepath.Join(second, "d"))); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ function shown(view: () => Child) {
   };
 }
 
-/** old is a store of a job of the past, on the server of a test. */
+/** old is a store of a past job, on a test's server. */
 function old() {
   api.set("ok");
   gateway(() => json({}));
@@ -50,7 +50,7 @@ rule("a form takes the focus when it is drawn, and never from a field", async ()
     same(document.activeElement!.id, "act-prompt");
   } finally {
     window.setTimeout = real;
-    pass(); // Others wait for theirs, too.
+    pass(); // Let other tests continue their waits.
     page.close();
   }
 });

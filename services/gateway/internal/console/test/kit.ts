@@ -1,4 +1,4 @@
-// What the tests of the pure modules stand on: named rules, whole values compared, a gateway that is a function.
+// The base of the tests of the pure modules: named rules, comparison of whole values, and a gateway that is a function.
 
 const clock = window.setTimeout.bind(window);
 const rules: { name: string; hold: () => unknown }[] = [];
@@ -8,7 +8,7 @@ export function rule(name: string, hold: () => unknown) {
   rules.push({ name, hold });
 }
 
-/** same fails unless two values are equal as JSON, whatever the order of their fields; undefined is a value like any other. */
+/** same fails unless two values are equal as JSON, whatever the order of their fields; undefined counts as a value. */
 export function same(got: unknown, want: unknown, of = "") {
   const a = text(got), b = text(want);
   if (a !== b) throw new Error(`${of ? of + ": " : ""}got ${a}\nwant ${b}`);
@@ -22,7 +22,7 @@ function text(v: unknown): string {
   }) ?? "undefined";
 }
 
-/** fails returns the message of what f throws. */
+/** fails returns the message of the error that f throws. */
 export function fails(f: () => unknown): string {
   try {
     f();
@@ -32,7 +32,7 @@ export function fails(f: () => unknown): string {
   throw new Error("nothing was thrown");
 }
 
-/** until waits for a condition; a test that waits for ever is ended by who runs it. */
+/** until waits for a condition; if it never comes true, the runner ends the test. */
 export async function until(ok: () => unknown) {
   while (!ok()) await new Promise((r) => setTimeout(r, 1));
 }
@@ -40,7 +40,7 @@ export async function until(ok: () => unknown) {
 /** Asked is a request that the page has made. */
 export interface Asked { path: string; method: string; body: any; after: string; }
 
-/** gateway answers the requests of the page by a function; it returns those that came. */
+/** gateway answers the page's requests with a function and returns the requests that were made. */
 export function gateway(answer: (a: Asked) => Response | Promise<Response>): Asked[] {
   const asked: Asked[] = [];
   window["fetch"] = (async (path: string, init: RequestInit = {}) => {
@@ -57,7 +57,7 @@ export function json(value: unknown, status = 200): Response {
   return new Response(JSON.stringify(value), { status });
 }
 
-/** stream is an answer of server-sent events, which comes in the given pieces and then ends. */
+/** stream is an answer of server-sent events, which arrives in the given pieces and then ends. */
 export function stream(...pieces: string[]): Response {
   const bytes = new TextEncoder();
   return new Response(new ReadableStream({
@@ -68,12 +68,12 @@ export function stream(...pieces: string[]): Response {
   }));
 }
 
-/** silence is a stream in which nothing comes. */
+/** silence is a stream without events. */
 export function silence(): Response {
   return new Response(new ReadableStream({}));
 }
 
-/** run tries every rule and returns the names with what broke, "" for those that hold. */
+/** run tries every rule and returns the names with what failed, "" for those that hold. */
 export async function run(): Promise<[string, string][]> {
   const results: [string, string][] = [];
   for (const r of rules) {
@@ -88,7 +88,7 @@ export async function run(): Promise<[string, string][]> {
   return results;
 }
 
-/** hasten makes all waits a thousand times as short. */
+/** hasten makes all waits a thousand times shorter. */
 export function hasten() {
   const real = window.setTimeout;
   window.setTimeout = ((f: () => void, ms = 0) => real(f, ms / 1000)) as any;

@@ -23,7 +23,7 @@ rule("a folded group is one box with one link to each neighbour", () => {
   same(s.boxes.map((b) => b.id), ["group:g", "a", "d", "e"]);
   same(s.links.map((l) => `${l.from.id} ${l.to.id}`), ["a group:g", "group:g e", "d a"]);
   same([s.byID.get("b")!.id, s.boxes[0].members!.length, stateOfBox(s.boxes[0])], ["group:g", 2, "running"]);
-  same(s.boxes[0].x + s.boxes[0].w / 2, 66); // In the middle of its neighbours, within its area.
+  same(s.boxes[0].x + s.boxes[0].w / 2, 66); // Centred between its neighbours, within its area.
 });
 
 rule("arrows lead to the box that is nearest in their direction", () => {

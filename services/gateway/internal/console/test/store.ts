@@ -12,7 +12,7 @@ const graph = (seq: number, subjobs: Node[], more: Partial<Graph> = {}): Graph =
 
 const event = (seq: number, kind: string, more: object = {}) => `id: ${seq}\nevent: ${kind}\ndata: ${JSON.stringify({ seq, kind, time: "t" + seq, ...more })}\n\n`;
 
-/** opened is a store over a log that comes in one stream per string, and graphs in their order; the last graph stays. */
+/** opened is a store over a log that arrives in one stream per string, and graphs in their order; the last graph repeats. */
 function opened(streams: string[], graphs: (Graph | object | (() => Promise<Response>))[]) {
   api.set("ok");
   const told: string[] = [];
@@ -49,13 +49,13 @@ rule("a fact is shown at once, until the graph of the server decides", async () 
   await until(() => store.frame);
   const take = (seq: number, kind: string, more: object) => (store as any).take([{ id: String(seq), event: kind, data: { seq, kind, time: "t", ...more } }]);
   const now = () => store.frame!.subjobs.map((n) => `${n.id} ${n.state}`);
-  take(4, "subjob.started", { subjob: "a", run: 1 }); // Older than the graph.
+  take(4, "subjob.started", { subjob: "a", run: 1 }); // This is older than the graph.
   same(now(), ["a ready", "b ready", "c running", "d running", "e ready"]);
   take(6, "subjob.started", { subjob: "a", run: 2 });
   take(7, "subjob.reported", { subjob: "c", run: 1, data: { outcome: "SUCCESS" } });
-  take(8, "subjob.reported", { subjob: "d", run: 0, data: { outcome: "SUCCESS" } }); // Of an earlier run.
+  take(8, "subjob.reported", { subjob: "d", run: 0, data: { outcome: "SUCCESS" } }); // This belongs to an earlier run.
   take(9, "input.requested", { subjob: "b" });
-  take(9, "subjob.reported", { subjob: "e", run: 1, data: { outcome: "SUCCESS" } }); // Too quick for a fact of its start.
+  take(9, "subjob.reported", { subjob: "e", run: 1, data: { outcome: "SUCCESS" } }); // It was too quick for an event of its start.
   take(10, "subjob.progressed", { subjob: "a", data: { done: 1 } });
   same([now(), store.node("a")!.run, store.node("a")!.started, store.node("c")!.ended, store.node("a")!.progress], [["a running", "b waiting", "c finished", "d running", "e finished"], 2, "t", "t", { done: 1 }]);
   await until(() => asked.filter((a) => a.path.includes("/graph")).length === 2);

@@ -1,7 +1,7 @@
 import { api, follow, Heard, Loader } from "../web/core/api";
 import { gateway, hasten, json, rule, same, silence, stream, until } from "./kit";
 
-/** heard follows a stream until it has ended or n events came; it returns them in order. */
+/** heard follows a stream until it has ended or n events have arrived; it returns them in order. */
 async function heard(n: number, answer: (nth: number) => Response) {
   api.set("ok");
   let nth = 0, over = false;
@@ -9,7 +9,7 @@ async function heard(n: number, answer: (nth: number) => Response) {
   const asked = gateway(() => answer(nth++));
   const s = follow("/jobs/j/events", "", (batch) => got.push(...batch), () => (over = true));
   await until(() => over || got.length >= n || api.link === "expired");
-  await new Promise(requestAnimationFrame); // What has come is given once per picture.
+  await new Promise(requestAnimationFrame); // Events are delivered once per frame.
   s.close();
   return { got: got.map((e) => [e.id, e.event, e.data]), over, asked };
 }
@@ -64,7 +64,7 @@ rule("a hidden page has no stream, and goes on when it is seen", async () => {
   await until(() => got.length);
   hide(true);
   const before = asked.length;
-  await new Promise((r) => setTimeout(r, 20_000)); // Of the hastened clock.
+  await new Promise((r) => setTimeout(r, 20_000)); // By the hastened clock.
   aborted = asked.length - before;
   hide(false);
   await until(() => asked.length > before + aborted);

@@ -48,8 +48,8 @@ const places = [
 
 let page: Page | null = null;
 let path = "";
-let open = 0; // How many questions wait.
-let denied = false; // The address had a token that is not valid.
+let open = 0; // The number of open questions.
+let denied = false; // The address contained an invalid token.
 
 function route() {
   const [next, text] = (address() || "/jobs").split("?");
@@ -72,7 +72,7 @@ function route() {
     break;
   }
   changed();
-  // The next page begins at its title, for keyboard and screen reader alike; not at the first load, which has the focus already.
+  // On every further page the focus moves to the title, for keyboard and screen reader alike; the first load leaves it where it is.
   if (routed) requestAnimationFrame(() => document.getElementById("title")?.focus({ preventScroll: true }));
   routed = true;
   scrollTo(0, 0);
@@ -93,7 +93,7 @@ function draw() {
   ]);
 }
 
-/** described is what a page shows; one that fails leaves the others usable. */
+/** described returns what a page shows; a page that fails leaves the others usable. */
 function described(p: Page): Child {
   try {
     return p.view();
@@ -165,7 +165,7 @@ async function who() {
   try {
     api.me = await api.get<Me>("/me");
   } catch (e) {
-    if (e instanceof Refusal && e.status === 404) api.me = null; // A gateway of an earlier release: it decides alone.
+    if (e instanceof Refusal && e.status === 404) api.me = null; // A gateway of an earlier release, which decides by itself.
   }
   changed();
 }
@@ -175,7 +175,7 @@ function start() {
     document.documentElement.dataset.theme = localStorage.getItem("theme") || "";
   } catch { /* The system's. */ }
   const at = new URL(location.href);
-  if (at.searchParams.has("token")) { // The gateway takes a valid one away; this one was not.
+  if (at.searchParams.has("token")) { // The gateway removes a valid token from the address, so this one was invalid.
     denied = true;
     at.searchParams.delete("token");
     history.replaceState(null, "", at);
@@ -188,7 +188,7 @@ function start() {
   document.addEventListener("visibilitychange", questions);
   document.addEventListener("answered", questions);
   setInterval(questions, 5000);
-  setInterval(() => document.hidden || changed(), 1000); // Elapsed times.
+  setInterval(() => document.hidden || changed(), 1000); // To update elapsed times.
   route();
   who().then(questions);
 }

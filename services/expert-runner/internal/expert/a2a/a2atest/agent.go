@@ -81,8 +81,8 @@ func (a *Agent) handler() http.Handler {
 	return patient(a.new())
 }
 
-// patient repeats a request that arrived before the SDK had finished the previous message, which is possible because a
-// state is visible slightly earlier. Such a request plays nothing. A stream is left alone: it ends with what is played.
+// patient repeats a request that arrived before the SDK had finished the previous message, which is possible because a state is
+// visible slightly earlier. Such a request plays nothing. Streams are left alone: they end with what is played.
 func patient(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {

@@ -9,7 +9,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// wrapped is the key in a part's metadata that marks data which were no object: they stand in one, under the key "value".
+// wrapped is the key in a part's metadata that marks data which was not an object: an object contains it under the key "value".
 const wrapped = "data_part_compat"
 
 // readEvent reads an event by its kind.
@@ -47,7 +47,7 @@ func toStatus(s *wire.TaskStatus) a2a.TaskStatus {
 	return a2a.TaskStatus{State: toState(s.State), Message: toMessage(s.Message), Timestamp: s.Timestamp}
 }
 
-// toState translates a state. One that spec 1.0 does not know becomes its unspecified one.
+// toState translates a state. One that spec 1.0 does not know becomes unspecified.
 func toState(s wire.TaskState) a2a.TaskState {
 	switch s {
 	case wire.TaskStateAuthRequired:
@@ -116,7 +116,7 @@ func toPart(p wire.Part) *a2a.Part {
 			part.Filename, part.MediaType = f.Name, f.MimeType
 			raw, err := base64.StdEncoding.DecodeString(f.Bytes)
 			if err != nil {
-				raw = []byte(f.Bytes) // Sent as it is, against the spec.
+				raw = []byte(f.Bytes) // Some agents send it unencoded, against the spec.
 			}
 			part.Content = a2a.Raw(raw)
 		case wire.FileURI:

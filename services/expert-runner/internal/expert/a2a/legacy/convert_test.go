@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// sent are requests to send a message, with every kind of part and setting.
+// sent lists requests to send a message, with every kind of part and setting.
 func sent() map[string]*a2a.SendMessageRequest {
 	three := 3
 	meta := map[string]any{"k": "v"}
@@ -61,7 +61,7 @@ func written(t *testing.T, params any) string {
 	return string(raw)
 }
 
-// told are events of agents, with every kind, part and state.
+// told lists events of agents, with every kind, part and state.
 func told() map[string]string {
 	list := map[string]string{
 		"a message": `{"kind":"message","messageId":"m","taskId":"t","contextId":"c","role":"agent","metadata":{"k":1},"extensions":["https://x/e"],"referenceTaskIds":["a"],"parts":[]}`,

@@ -31,7 +31,7 @@ type fault struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// causes are the errors of spec 1.0 by their code.
+// causes maps codes to the errors of spec 1.0.
 var causes = map[int]error{
 	-32700: a2a.ErrParseError,
 	-32600: a2a.ErrInvalidRequest,
@@ -68,7 +68,7 @@ func (r *response) unwrap() (json.RawMessage, error) {
 	return nil, &a2a.Error{Err: cause, Message: message, Details: details(r.Error.Data)}
 }
 
-// details reads the data of an error: an object, or the first object of a list that says more than the kind of the error.
+// details reads the data of an error: an object, or the first object of a list that says more than the kind of error.
 func details(data json.RawMessage) map[string]any {
 	var object map[string]any
 	if json.Unmarshal(data, &object) == nil {

@@ -30,20 +30,19 @@ const (
 // maxLine bounds one line of a stream, in bytes.
 const maxLine = 10 << 20
 
-// Transport calls one agent. Its calls may be made at the same time. An error that the agent has answered with is an [a2a.Error] whose
-// cause is the error of spec 1.0 with the same code, or [a2a.ErrInternalError]. All other errors come from the HTTP client or from an
-// answer that cannot be read.
+// Transport calls one agent. Its calls may run concurrently. An error from the agent is an [a2a.Error] whose cause is the error of
+// spec 1.0 with the same code, or [a2a.ErrInternalError]. All other errors come from the HTTP client or from an unreadable answer.
 type Transport struct {
 	url    string
 	client *http.Client
 }
 
-// NewTransport calls the agent at url through client.
+// NewTransport returns a transport to the agent at url, through client.
 func NewTransport(url string, client *http.Client) *Transport {
 	return &Transport{url: url, client: client}
 }
 
-// SendMessage sends a message and returns the task or the message that the agent answers with.
+// SendMessage sends a message and returns the agent's answer, a task or a message.
 func (t *Transport) SendMessage(ctx context.Context, params a2aclient.ServiceParams, r *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
 	result, err := t.call(ctx, methodSend, params, sendParams(r))
 	if err != nil {
@@ -65,7 +64,7 @@ func (t *Transport) SendStreamingMessage(ctx context.Context, params a2aclient.S
 	return t.stream(ctx, methodStream, params, sendParams(r))
 }
 
-// SubscribeToTask yields what happens to a task from now on until the agent ends the stream, or one error.
+// SubscribeToTask yields the further events of a task until the agent ends the stream, or one error.
 func (t *Transport) SubscribeToTask(ctx context.Context, params a2aclient.ServiceParams, r *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
 	return t.stream(ctx, methodResubscribe, params, &wire.TaskIDParams{ID: wire.TaskID(r.ID)})
 }
@@ -75,12 +74,12 @@ func (t *Transport) GetTask(ctx context.Context, params a2aclient.ServiceParams,
 	return t.task(ctx, methodGet, params, &wire.TaskQueryParams{ID: wire.TaskID(r.ID), HistoryLength: r.HistoryLength})
 }
 
-// CancelTask asks the agent to end a task and returns it as it stands then.
+// CancelTask asks the agent to end a task and returns the task as it stands afterwards.
 func (t *Transport) CancelTask(ctx context.Context, params a2aclient.ServiceParams, r *a2a.CancelTaskRequest) (*a2a.Task, error) {
 	return t.task(ctx, methodCancel, params, &wire.TaskIDParams{ID: wire.TaskID(r.ID), Metadata: r.Metadata})
 }
 
-// CreateTaskPushConfig tells the agent where to send the events of a task. It returns the configuration that the agent has kept.
+// CreateTaskPushConfig tells the agent where to send the events of a task. It returns the configuration that the agent has stored.
 func (t *Transport) CreateTaskPushConfig(ctx context.Context, params a2aclient.ServiceParams, c *a2a.PushConfig) (*a2a.PushConfig, error) {
 	result, err := t.call(ctx, methodSetPush, params, &wire.TaskPushConfig{TaskID: wire.TaskID(c.TaskID), Config: *fromPush(c)})
 	if err != nil {
@@ -133,7 +132,7 @@ func (t *Transport) stream(ctx context.Context, method string, params a2aclient.
 		for lines.Scan() {
 			data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:"))
 			if !ok {
-				continue // A comment, an id, or the empty line behind an event.
+				continue // A comment, an id, or the empty line after an event.
 			}
 			event, err := eventOf(bytes.TrimPrefix(data, []byte(" ")))
 			if !yield(event, err) || err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// agent gives the same answer to every request and keeps the last request.
+// agent gives the same answer to every request and remembers the last request.
 type agent struct {
 	status int
 	body   string
@@ -40,7 +40,7 @@ func (a *agent) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := json.Unmarshal(raw, &a.asked); err != nil {
 		return nil, err
 	}
-	delete(a.asked, "id") // Random.
+	delete(a.asked, "id") // It is random.
 	var body io.Reader = strings.NewReader(a.body)
 	if a.broken != nil {
 		body = io.MultiReader(body, failing{a.broken})
@@ -74,12 +74,12 @@ type calls interface {
 	CreateTaskPushConfig(context.Context, a2aclient.ServiceParams, *a2a.PushConfig) (*a2a.PushConfig, error)
 }
 
-// methods are all calls by their method.
+// methods lists the methods of all calls.
 var methods = []string{methodSend, methodStream, methodResubscribe, methodGet, methodCancel, methodSetPush}
 
 func streams(method string) bool { return method == methodStream || method == methodResubscribe }
 
-// call makes the call of a method and passes its answers on.
+// call makes the call for a method and passes its answers on.
 func call(ctx context.Context, c calls, method string, yield func(any, error)) {
 	params := a2aclient.ServiceParams{
 		a2a.SvcParamVersion: {"0.3"}, strings.ToLower(a2a.SvcParamExtensions): {"https://x/e", "https://x/f"}, "User-Agent": {"jobgraph"}, "Idempotency-Key": {"k"},
@@ -112,9 +112,9 @@ type outcome struct {
 	Answers []any
 	Closed  bool
 	Failed  bool
-	// Denied is the error that the agent has answered with.
+	// Denied is the error in the agent's answer.
 	Denied *denial
-	// Status and Broken are true if the error is the status, or the end of the body.
+	// Status and Broken tell whether the error is the HTTP status, or comes from the end of the body.
 	Status, Broken bool
 }
 

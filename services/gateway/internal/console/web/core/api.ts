@@ -1,9 +1,9 @@
-// The gateway: requests, faults and streams. Nothing else talks to the network, and only to the page's own origin.
+// Access to the gateway: requests, faults and streams. No other module uses the network, and this one only the page's own origin.
 
 import type { Fault, Me } from "./types";
 import { frame } from "./dom";
 
-/** Refusal is an answer that is a fault, or no answer at all (status 0). */
+/** Refusal is an answer with a fault, or the lack of an answer (status 0). */
 export class Refusal extends Error {
   constructor(public status: number, public fault: Fault, public faults: Fault[] = []) {
     super(fault.message);
@@ -12,7 +12,7 @@ export class Refusal extends Error {
 
 export type Link = "ok" | "lost" | "expired";
 
-/** api is the one connection of this page. */
+/** api is this page's connection to the gateway. */
 export const api = {
   link: "ok" as Link,
   reason: "",
@@ -31,7 +31,7 @@ export const api = {
     for (const f of this.heard) f();
   },
 
-  /** may reports whether the reader's roles permit a verb; the gateway decides in the end. */
+  /** may reports whether the reader's roles permit a verb; the gateway has the last word. */
   may(verb: string): boolean {
     return !this.me || this.me.verbs.includes(verb);
   },
@@ -80,7 +80,7 @@ async function refusal(answer: Response): Promise<Refusal> {
   return new Refusal(answer.status, fault, fault.faults || []);
 }
 
-/** seg is one element of a path. */
+/** seg escapes one element of a path. */
 export function seg(text: string): string {
   return encodeURIComponent(text);
 }
@@ -89,8 +89,8 @@ export interface Heard { id: string; event: string; data: any; }
 
 export interface Stream { close(): void; }
 
-/** follow reads a stream of the gateway and goes on after a break where it was. Events come in batches, one per picture, so that a
- * flood costs one redraw. While the page is hidden the stream is closed: browsers allow few connections. */
+/** follow reads a stream of the gateway and resumes it after a break. Events come in batches, one per frame, so that a flood costs
+ * one redraw. While the page is hidden the stream is closed, since browsers allow few connections. */
 export function follow(path: string, after: string, take: (batch: Heard[]) => void, ended?: () => void): Stream {
   let last = after;
   let stop: AbortController | null = null;
@@ -113,7 +113,7 @@ export function follow(path: string, after: string, take: (batch: Heard[]) => vo
         if (!answer.ok) {
           const why = await refusal(answer);
           if (answer.status === 401) return;
-          if (answer.status === 404 && why.fault.code === "not_found" && why.fault.field !== "path") return ended?.(); // Of another 404 a gateway that starts is the cause, or what stands before it.
+          if (answer.status === 404 && why.fault.code === "not_found" && why.fault.field !== "path") return ended?.(); // Any other 404 comes from a gateway that is starting, or from a proxy before it.
           throw why;
         }
         api.set("ok");
@@ -151,7 +151,7 @@ export function follow(path: string, after: string, take: (batch: Heard[]) => vo
   };
 }
 
-/** quiet is how long a stream may say nothing: the gateway gives a sign of life every 15 s. After a sleep of the machine the connection
+/** quiet is how long a stream may be silent: the gateway gives a sign of life every 15 s. After the machine was asleep, a connection
  * may be gone without an error. */
 const quiet = 45_000;
 
@@ -196,22 +196,22 @@ function parse(block: string): Heard | null {
   }
 }
 
-/** Load is something that is fetched: its value, or why there is none. */
+/** Load is the state of a fetched value: the value, or why there is none. */
 export interface Load<T> { value?: T; fault?: Fault; busy: boolean; }
 
-/** Loader fetches a value again and again: one request at a time, and not more often than the server is fast. */
+/** Loader fetches a value repeatedly: one request at a time, and no more often than the server can answer. */
 export class Loader<T> {
   load: Load<T> = { busy: false };
   private again = false;
   private closed = false;
   private timer = 0;
   private gap = 80;
-  private wave = 0; // Counts what was forgotten: an answer from before is not taken.
+  private wave = 0; // Counts calls of forget: answers from before are dropped.
 
-  /** path is asked for, merge joins an answer that is only a part with the value so far, least is the shortest time between two requests. */
+  /** path is the address to request; merge combines a partial answer with the value so far; least is the shortest time between two requests. */
   constructor(private path: (have?: T) => string, private changed: () => void, private least = 80, private merge: (have: T | undefined, got: T) => T = (_, got) => got) {}
 
-  /** refresh asks for the newest value; calls that come meanwhile are one. */
+  /** refresh requests the newest value; calls during a request are combined into one. */
   refresh = () => {
     if (this.closed) return;
     if (this.load.busy || this.timer) {
@@ -228,7 +228,7 @@ export class Loader<T> {
       if (this.closed) return;
       this.gap = Math.max(this.least, 3 * (performance.now() - begun));
       if (this.load.fault && ["unavailable", "too_many_requests"].includes(this.load.fault.code)) {
-        this.again = true; // It passes by itself.
+        this.again = true; // It is temporary.
         this.gap = Math.max(this.gap, 2000);
       }
       this.timer = window.setTimeout(() => {
@@ -242,7 +242,7 @@ export class Loader<T> {
     });
   };
 
-  /** forget drops what was fetched and asks for all of it. */
+  /** forget drops the value and requests all of it again. */
   forget() {
     this.wave++;
     this.load = { busy: this.load.busy };

@@ -1,5 +1,5 @@
 // The page as a value: h describes elements, patch makes the document equal to a description. Text always becomes a text node, so
-// that data can never become markup. This is all of the rendering there is.
+// data can never become markup. Everything is rendered this way.
 
 export type Child = VNode | string | number | null | undefined | false | Child[];
 export type Props = Record<string, any>;
@@ -11,9 +11,9 @@ export interface VNode {
   key?: string | number;
 }
 
-/** h describes an element. Properties: `on…` are listeners, `class`, `style` (an object, set by CSSOM), `key` (identity among
- * siblings), `value`, `checked`, `disabled`, `open` and `prop:x` are DOM properties, `ref` gets the element once made; the rest are
- * attributes, left out if null, undefined or false. */
+/** h describes an element. Among its properties, `on…` are listeners; `class`, `style` (an object, set by CSSOM), `key` (identity
+ * among siblings), `value`, `checked`, `disabled`, `open` and `prop:x` are DOM properties; `ref` receives the element once made;
+ * the rest are attributes, left out if null, undefined or false. */
 export function h(tag: string, props: Props | null, ...kids: Child[]): VNode {
   const flat: (VNode | string)[] = [];
   flatten(kids, flat);
@@ -98,7 +98,7 @@ function make(v: VNode, parent: Element): Element {
 function update(el: Made, v: VNode) {
   const before = el.made!.props;
   const after = v.props;
-  if (!after.opaque) patchKids(el, v.kids); // The content of an opaque element belongs to whoever made it.
+  if (!after.opaque) patchKids(el, v.kids); // The content of an opaque element belongs to the code that made it.
   for (const name in before) if (!(name in after)) set(el, name, before[name], undefined);
   for (const name in after) set(el, name, before[name], after[name]);
   el.made = v;
@@ -135,7 +135,7 @@ function listen(el: Made, type: string, f: ((e: Event) => void) | undefined) {
 let queued = false;
 const redraws = new Set<() => void>();
 
-/** frame calls f once before the next picture, however often it is asked for. */
+/** frame calls f once before the next frame, however often it is requested. */
 export function frame(f: () => void) {
   redraws.add(f);
   if (queued) return;
@@ -146,7 +146,7 @@ export function frame(f: () => void) {
     redraws.clear();
     for (const f of all) f();
   };
-  // A hidden page has no animation frames; what it shows is drawn when it is seen again.
+  // A hidden page has no animation frames; this updates it in any case.
   if (document.hidden) setTimeout(run, 200);
   else requestAnimationFrame(run);
 }

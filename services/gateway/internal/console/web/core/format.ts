@@ -1,6 +1,6 @@
-// Numbers, times and texts as people read them. Pure.
+// Numbers, times and texts in the form that people read. Pure.
 
-/** span is a duration in milliseconds, at most two units. */
+/** span formats a duration in milliseconds, with at most two units. */
 export function span(ms: number): string {
   if (!isFinite(ms)) return "–";
   if (ms < 0) ms = 0;
@@ -15,7 +15,7 @@ export function span(ms: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** ago says how long a moment is past. */
+/** ago says how long ago a time was. */
 export function ago(time: string | undefined, now = Date.now()): string {
   if (!time) return "–";
   const ms = now - Date.parse(time);
@@ -32,7 +32,7 @@ function coarse(ms: number): string {
   return `${Math.floor(s / 86400)} d`;
 }
 
-/** clock is a moment in the reader's time zone, with the day where it is not today. */
+/** clock formats a time in the reader's time zone, with the date unless it is today. */
 export function clock(time: string | number | undefined, fine = false): string {
   if (!time) return "–";
   const d = new Date(time);
@@ -46,7 +46,7 @@ function two(n: number): string {
   return String(n).padStart(2, "0");
 }
 
-/** bytes is a size. */
+/** bytes formats a size. */
 export function bytes(n: number | undefined): string {
   if (n === undefined || n === null) return "–";
   if (n < 1024) return `${n} B`;
@@ -55,7 +55,7 @@ export function bytes(n: number | undefined): string {
   return `${(n / (1 << 30)).toFixed(1)} GiB`;
 }
 
-/** count is a whole number, short from ten thousand on. */
+/** count formats a whole number, shortened from ten thousand on. */
 export function count(n: number | undefined): string {
   if (!n) return "0";
   if (n < 10000) return String(n);
@@ -63,14 +63,14 @@ export function count(n: number | undefined): string {
   return `${(n / 1e6).toFixed(1)}M`;
 }
 
-/** money is a cost in US dollars. */
+/** money formats a cost in US dollars. */
 export function money(usd: number | undefined): string {
   if (!usd) return "$0";
   if (usd < 0.01) return `$${usd.toFixed(4)}`;
   return `$${usd.toFixed(2)}`;
 }
 
-/** cost is what was spent: tokens and dollars, empty for nothing. */
+/** cost formats what was spent: tokens and dollars, empty for nothing. */
 export function cost(c: { tokens?: number; cost_usd?: number } | undefined): string {
   if (!c || (!c.tokens && !c.cost_usd)) return "";
   const parts = [];
@@ -79,29 +79,29 @@ export function cost(c: { tokens?: number; cost_usd?: number } | undefined): str
   return parts.join(" · ");
 }
 
-/** cut shortens a text to so many characters. */
+/** cut shortens a text to this many characters. */
 export function cut(text: string, most: number): string {
   return text.length <= most ? text : text.slice(0, most - 1) + "…";
 }
 
-/** oneLine makes what others wrote fit into one line: control characters and marks that turn the direction of a text are removed. */
+/** oneLine makes a foreign text fit into one line: it removes control characters and marks that change the direction of text. */
 export function oneLine(text: unknown): string {
   return String(text ?? "").replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]+/g, " ");
 }
 
-/** pretty is JSON for people: a text as it is, anything else indented. */
+/** pretty formats JSON for people: a text as it is, anything else indented. */
 export function pretty(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";
 }
 
-/** visible is indented JSON in which no character can hide: what has no width or turns the direction of a text is escaped. */
+/** visible is indented JSON in which no character can hide: characters without width, and those that change the direction of text, are escaped. */
 export function visible(value: unknown): string {
   const text = JSON.stringify(value, null, 2) ?? "";
   return text.replace(/[\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|\udb40[\udc00-\udfff]/g,
     (c) => [...Array(c.length).keys()].map((i) => "\\u" + c.charCodeAt(i).toString(16).padStart(4, "0")).join(""));
 }
 
-/** quote makes one word of a shell out of a text. */
+/** quote turns a text into one word of a shell. */
 export function quote(text: string): string {
   return /^[A-Za-z0-9_@%+=:,./~-]+$/.test(text) && !text.startsWith("~") ? text : `'${text.replace(/'/g, `'\\''`)}'`;
 }

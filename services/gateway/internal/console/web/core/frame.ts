@@ -3,7 +3,7 @@
 
 import type { Graph, Node, State, Timeline } from "./types";
 
-/** frameAt is the graph of a job after the event seq. */
+/** frameAt returns the graph of a job after the event seq. */
 export function frameAt(t: Timeline, seq: number): Graph {
   const layout = [...t.layouts].reverse().find((l) => l.seq <= seq);
   const state = new Map<string, { state: State; run: number }>();
@@ -58,7 +58,7 @@ function aside(id: string, state: Map<string, { state: State; run: number }>): N
   return s && { id, state: s.state, run: s.run, x: 0, y: 0, w: 0, h: 0 };
 }
 
-/** gone are the SubJobs of earlier plan versions that the present one does not have. */
+/** gone returns the SubJobs of earlier plan versions that the present one lacks. */
 function gone(t: Timeline, seq: number, present: Map<string, number>, state: Map<string, { state: State; run: number }>): Node[] {
   const list = new Map<string, Node>();
   for (const l of t.layouts) {
@@ -75,12 +75,12 @@ export function countOf(list: Node[]): Record<string, number> {
   return counts;
 }
 
-/** msAt is when an event was stored, in milliseconds since the job was made. */
+/** msAt returns when an event was stored, in milliseconds since the job was created. */
 export function msAt(t: Timeline, seq: number): number {
   return t.events[indexAt(t, seq)]?.[1] || 0;
 }
 
-/** indexAt is the position of the last event up to seq, by bisection. */
+/** indexAt returns the position of the last event up to seq, by bisection. */
 export function indexAt(t: Timeline, seq: number): number {
   let low = 0, high = t.events.length - 1;
   while (low < high) {

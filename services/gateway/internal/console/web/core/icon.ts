@@ -1,4 +1,4 @@
-// The signs of the navigation, as strokes of 16 by 16.
+// The icons of the navigation, as strokes on a grid of 16 by 16.
 
 import { h, VNode } from "./dom";
 
@@ -12,7 +12,7 @@ const strokes: Record<string, string> = {
   theme: "M8 2a6 6 0 1 0 0 12zM8 2a6 6 0 0 1 0 12",
 };
 
-/** icon is a sign that stands beside a word, so that it needs no name of its own. */
+/** icon is a sign beside a word, so it needs no label. */
 export function icon(name: string): VNode {
   return h("svg", { class: "icon", viewBox: "0 0 16 16", "aria-hidden": "true", focusable: "false" }, h("path", { d: strokes[name] || "" }));
 }

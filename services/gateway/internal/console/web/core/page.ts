@@ -1,22 +1,22 @@
-// What a page is, and what all pages share: the address, notices, the voice of the screen reader.
+// What a page is, and what all pages share: the address, notices, announcements for screen readers.
 
 import { Child, frame, h, VNode } from "./dom";
 import type { Fault } from "./types";
 
-/** Page is what is shown for an address. view is pure: it describes what the page's state looks like. */
+/** Page is what is shown for an address. view is pure: it describes the page in its present state. */
 export interface Page {
   title: string;
   view(): Child;
-  /** moved takes a new query of the same page; without it, or if it returns false, the page is made again. */
+  /** moved receives a new query for the same page; without it, or if it returns false, the page is made again. */
   moved?(query: URLSearchParams): void;
-  /** key takes a key that no field has taken; true if it did something. */
+  /** key handles a key that no field has used; true if it did something. */
   key?(e: KeyboardEvent): boolean;
   close(): void;
 }
 
 let redraw = () => {};
 
-/** onRedraw says what draws the page. */
+/** onRedraw sets the function that draws the page. */
 export function onRedraw(f: () => void) {
   redraw = f;
 }
@@ -26,12 +26,12 @@ export function changed() {
   frame(redraw);
 }
 
-const pace = 150; // Milliseconds from one change of the browser's address to the next: browsers refuse more than some in a while.
-let next: string | null = null; // The address that the page shows and the browser has yet to get,
+const pace = 150; // Milliseconds between two changes of the browser's address: browsers refuse too many within a short time.
+let next: string | null = null; // The address that the page shows and the browser does not have yet,
 let from = ""; // unless it has left this one meanwhile.
 let pacing = 0;
 
-/** address is that of what is shown, such as "/jobs/a?step=b". */
+/** address returns the address of what is shown, such as "/jobs/a?step=b". */
 export function address(): string {
   return next !== null && location.hash === from ? next : location.hash.slice(1);
 }
@@ -49,7 +49,7 @@ export function go(to: string, replace = false) {
   if (!pacing) settle();
 }
 
-/** settle gives the browser the address that is shown. */
+/** settle sets the browser's address to the one that is shown. */
 function settle() {
   clearTimeout(pacing);
   pacing = 0;
@@ -72,7 +72,7 @@ export function query(values: Record<string, string | null>, replace = false) {
   go(path + (rest ? "?" + rest : ""), replace);
 }
 
-/** say lets a screen reader speak. */
+/** say makes a screen reader speak a text. */
 export function say(text: string) {
   const el = document.getElementById("said");
   if (el) el.textContent = text;
@@ -108,7 +108,7 @@ export function faultView(f: Fault, again?: () => void): VNode {
     again ? h("button", { class: "small", onclick: again }, "Try again") : null);
 }
 
-/** empty shows that there is nothing, and what would change that. */
+/** empty says that there is nothing, and what would change that. */
 export function empty(title: string, ...more: Child[]): VNode {
   return h("div", { class: "empty" }, h("p", { class: "empty-title" }, title), more);
 }
@@ -133,14 +133,14 @@ export function link(to: string, props: Record<string, any> | null, ...kids: Chi
   return h("a", { href: "#" + to, ...props }, ...kids);
 }
 
-/** tabBar shows the views of a page, of which the address names one; arrows go from one to the next. more is added to the name of a tab. */
+/** tabBar shows the views of a page, one of which the address selects; the arrow keys move between them. more is added to the name of a tab. */
 export function tabBar(tabs: string[], current: string, label: string, more: (tab: string) => Child = () => null): VNode {
   const move = (e: KeyboardEvent) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
     if (!by) return;
     e.preventDefault();
     e.stopPropagation();
-    const at = (e.target as Element).id.slice("tab-".length); // Not the current one: keys may come before the next picture.
+    const at = (e.target as Element).id.slice("tab-".length); // Not the current one, since further keys may come before the next frame.
     const next = tabs[(tabs.indexOf(at) + by + tabs.length) % tabs.length];
     query({ tab: next }, true);
     document.getElementById(`tab-${next}`)?.focus();

@@ -1,5 +1,5 @@
-// Markdown, code, data and differences as the server renders them, kept by their content. Until an answer comes, and whenever none does,
-// the plain text is shown.
+// Markdown, code, data and differences as rendered by the server, cached by content. Until an answer arrives, and if none does, the
+// plain text is shown.
 
 import { api } from "./api";
 import { h, VNode } from "./dom";
@@ -8,11 +8,11 @@ import { changed } from "./page";
 import { rich } from "./rich";
 
 const known = new Map<string, { html?: string; truncated?: boolean; failed?: boolean }>();
-const most = 256 << 10; // Characters that are sent to be rendered.
+const most = 256 << 10; // The most characters that are sent to be rendered.
 
 interface Source { kind: "markdown" | "code" | "json" | "diff"; text?: string; language?: string; before?: unknown; after?: unknown; }
 
-/** rendered shows a source. Offline no server is asked: then it is the text. */
+/** rendered shows a source. If offline, no server is asked, and the plain text is shown. */
 export function rendered(s: Source, offline = false): VNode {
   const text = s.kind === "diff" ? "" : s.text || "";
   if (offline || text.length > most) return plain(s);
@@ -45,7 +45,7 @@ function plain(s: Source): VNode {
   return h("pre", { class: s.kind === "markdown" ? "prose" : "" }, cut(s.text || "", 64 << 10));
 }
 
-/** spoken shows what people and models say: Markdown in which each line stays a line. */
+/** spoken shows what people and models say: Markdown in which each line break is kept. */
 export function spoken(text: string, offline = false): VNode {
   return rendered({ kind: "markdown", text: text.replace(/([^\n])\n(?=[^\n])/g, "$1  \n") }, offline);
 }

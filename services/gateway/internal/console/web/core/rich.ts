@@ -1,5 +1,6 @@
-// The only way of HTML into the page: what the server has made of Markdown, code and differences, and sanitised. It is read into an inert
-// document and copied element by element, so that what this list does not name cannot come through even if the server let it.
+// The only way for HTML into the page: Markdown, code and differences that the server has rendered and sanitised. The HTML is
+// parsed into an inert document and copied element by element, so that nothing outside this list can come through even if the
+// server let it.
 
 const elements = new Set([
   "A", "B", "BLOCKQUOTE", "BR", "CODE", "DD", "DEL", "DIV", "DL", "DT", "EM", "H1", "H2", "H3", "H4", "H5", "H6", "HR", "I", "INPUT", "KBD", "LI", "OL", "P", "PRE", "S", "SPAN",
@@ -45,7 +46,7 @@ function link(a: HTMLAnchorElement, href: string | null) {
   a.rel = "noopener noreferrer";
 }
 
-function box(made: HTMLInputElement, from: Element) { // A task list's.
+function box(made: HTMLInputElement, from: Element) { // The box of a task list.
   made.type = "checkbox";
   made.disabled = true;
   made.checked = from.hasAttribute("checked");

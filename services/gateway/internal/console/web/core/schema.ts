@@ -1,4 +1,5 @@
-// Forms from JSON Schema, and the values that people enter. The server checks every answer again; this is for those who type.
+// Forms from JSON Schema, and the values that people enter. The server checks every answer again; the checks here help the person
+// who types.
 
 /** Field is one entry of a form. */
 export interface Field {
@@ -6,7 +7,7 @@ export interface Field {
   label?: string; rows?: number; initial?: unknown; pattern?: string; secret?: boolean;
 }
 
-/** fieldsOf reads the fields of an object schema; null if the schema is none that a form can show. */
+/** fieldsOf reads the fields of an object schema; null if a form cannot show the schema. */
 export function fieldsOf(schema: any): Field[] | null {
   if (!schema || typeof schema !== "object") return null;
   const properties = schema.properties;
@@ -14,7 +15,7 @@ export function fieldsOf(schema: any): Field[] | null {
   const required: string[] = Array.isArray(schema.required) ? schema.required : [];
   const names = Object.keys(properties);
   if (names.length > 100) return null;
-  // What is required comes first, in the order in which the schema requires it.
+  // Required fields come first, in the order in which the schema requires them.
   const rank = (n: string) => (required.includes(n) ? required.indexOf(n) : required.length + names.indexOf(n));
   return names.sort((a, b) => rank(a) - rank(b)).map((name) => field(name, properties[name] || {}, required.includes(name)));
 }

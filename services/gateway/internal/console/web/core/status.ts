@@ -1,4 +1,4 @@
-// How states look and what they are called: one colour (a CSS variable) and one glyph each, so that no state is told by colour alone.
+// The look and the name of each state: a colour (a CSS variable) and a glyph, so that no state depends on colour alone.
 
 import { h, VNode } from "./dom";
 import type { State } from "./types";
@@ -12,7 +12,7 @@ const ofStatus: Record<string, State | "planning" | "finalizing" | "created"> = 
   STOPPED: "stopped", LEGACY: "replaced",
 };
 
-/** stateOf is the state by which a status of the wire is shown. */
+/** stateOf returns the state that shows a status from the API. */
 export function stateOf(status: string): string {
   return ofStatus[status] || status.toLowerCase();
 }
@@ -28,10 +28,10 @@ export function chip(status: string, more?: string): VNode {
   return h("span", { class: `chip s-${s}` }, h("span", { class: "glyph", "aria-hidden": "true" }, glyph[s] || "·"), s, more ? h("span", { class: "chip-more" }, more) : null);
 }
 
-/** order is that of counts and legends. */
+/** order is the order of states in counts and legends. */
 export const order: State[] = ["failed", "waiting", "running", "ready", "planned", "finished", "stopped", "skipped", "replaced"];
 
-/** bar shows how many SubJobs are in which state. */
+/** bar shows how many SubJobs have each state. */
 export function bar(counts: Record<string, number> | undefined): VNode {
   const shown = ["finished", "running", "waiting", "failed", "stopped", "ready", "planned", "skipped"].filter((s) => counts?.[s]);
   const total = shown.reduce((sum, s) => sum + counts![s], 0);

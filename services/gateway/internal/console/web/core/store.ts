@@ -1,30 +1,31 @@
-// The store of one job: its facts by sequence, and what the views show of them. Live, it holds the newest graph of the server, which is asked
-// again whenever the log goes on; wound back, it shows a frame of the timeline. An export is a store whose timeline came from a file.
+// The store of one job: its facts by sequence, and what the views show of them. A live store holds the server's newest graph, which
+// it requests again whenever the log grows; wound back, it shows a frame of the timeline. An export is a store whose timeline came
+// from a file.
 
 import { Heard, Loader, Stream, follow, seg } from "./api";
 import { frameAt } from "./frame";
 import type { Fact, Graph, Item, Node, Timeline } from "./types";
 
-/** Told is a change that is said to those who do not see the picture. */
+/** Told receives changes to be announced to those who do not see the picture. */
 export type Told = (text: string) => void;
 
 const mostFacts = 20_000;
 
 export class JobStore {
   facts: Fact[] = [];
-  dropped = 0; // How many of the oldest facts were left out again.
-  missing = ""; // What the server says is missing between what was seen before and what follows.
+  dropped = 0; // How many of the oldest facts were dropped again.
+  missing = ""; // What is missing, according to the server, between what was seen before and what follows.
   graph: Loader<Graph> | null = null;
   times: Loader<Timeline> | null = null;
   at = 0; // The event to which the views are wound back; 0 follows the log.
-  wanted = -1; // The part of the log, 0 to 1, to wind to once the timeline is there; -1 for none.
-  live = new Map<string, Speech>(); // What runs say, by SubJob.
+  wanted = -1; // The part of the log, 0 to 1, to wind to once the timeline has arrived; -1 for none.
+  live = new Map<string, Speech>(); // The live text of runs, by SubJob.
   ended = false;
   private streams: Stream[] = [];
   private imported: Timeline | null = null;
   private shown: { key: string; graph: Graph } | null = null;
   private seen = new Map<string, string>();
-  private index: { of: Graph | null; nodes: Map<string, Node> } = { of: null, nodes: new Map() }; // The SubJobs of the newest graph by id.
+  private index: { of: Graph | null; nodes: Map<string, Node> } = { of: null, nodes: new Map() }; // The SubJobs of the newest graph, by id.
   private watchers = 0;
   private saying: Stream | null = null;
 
@@ -42,7 +43,7 @@ export class JobStore {
     this.streams.push(follow(`${path}/events`, "", (batch) => this.take(batch)));
   }
 
-  /** fill makes the store one of an export; no server is asked. */
+  /** fill turns the store into one of an export; no server is asked. */
   fill(timeline: Timeline, facts: Fact[]) {
     this.imported = whole(timeline);
     this.facts = facts;
@@ -62,7 +63,7 @@ export class JobStore {
     return Math.max(this.graph?.load.value?.head || 0, this.facts.at(-1)?.seq || 0, this.timeline?.seq || 0);
   }
 
-  /** frame is the graph to show: the newest one, or that of the event to which the views are wound back. */
+  /** frame returns the graph to show: the newest one, or the one at the event to which the views are wound back. */
   get frame(): Graph | undefined {
     const t = this.timeline;
     if (this.at && t) {
@@ -79,14 +80,14 @@ export class JobStore {
     return f.subjobs.find((n) => n.id === id) || [f.planning, f.finalizing].find((n) => n?.id === id) || f.replaced?.find((n) => n.id === id);
   }
 
-  /** wind shows the job as it was after an event; 0 follows the log again. */
+  /** wind shows the job after an event; 0 follows the log again. */
   wind(seq: number) {
     this.at = seq;
     if (seq && (this.timeline?.seq || 0) < seq) this.wantTimes();
     this.changed();
   }
 
-  /** wantTimes fetches the timeline up to now; only a view that shows it asks, since it is as large as the log is long. */
+  /** wantTimes fetches the timeline up to now. Only views that show it call this, since it grows with the log. */
   wantTimes() {
     if (!this.offline) this.times?.refresh();
   }
@@ -108,7 +109,7 @@ export class JobStore {
     this.changed();
   }
 
-  /** restart forgets a log that is no longer the server's: the job was deleted and made again meanwhile. */
+  /** restart forgets a log that the server no longer has: the job was deleted and created again meanwhile. */
   private restart(why: string) {
     this.facts = [];
     this.dropped = 0;
@@ -120,7 +121,7 @@ export class JobStore {
     this.told(why);
   }
 
-  /** foresee shows what a fact means for its SubJob before the server's graph comes, which then decides. */
+  /** foresee shows what a fact means for its SubJob before the server's graph arrives, which then has the last word. */
   private foresee(f: Fact) {
     const g = this.graph?.load.value;
     if (!g || !f.subjob || f.seq <= g.seq) return;
@@ -132,14 +133,14 @@ export class JobStore {
       n.run = f.run;
       n.started ||= f.time;
     } else if (f.kind === "subjob.reported" && (f.run || 0) >= (n.run || 0) && f.data?.outcome === "SUCCESS") {
-      n.state = "finished"; // A quick run has no other fact.
+      n.state = "finished"; // A quick run has no other event.
       n.run = f.run;
       n.ended = f.time;
     } else if (f.kind === "input.requested") n.state = "waiting";
     else if (f.kind === "subjob.progressed") n.progress = f.data;
   }
 
-  /** announce says which SubJobs have moved, a few words for many. */
+  /** announce says which SubJobs have changed, in few words if there are many. */
   private announce() {
     const g = this.graph?.load.value;
     if (!g) return;
@@ -156,7 +157,7 @@ export class JobStore {
     if (moved.length) this.told(moved.length > 4 ? `${moved.length} steps changed, last ${moved.at(-1)}` : moved.join(", "));
   }
 
-  /** listen follows what runs say while somebody looks at it; the result ends that. */
+  /** listen follows what runs say while someone looks at it; call the result to stop. */
   listen(): () => void {
     if (this.offline) return () => {};
     if (this.watchers++ === 0) {
@@ -190,7 +191,7 @@ export class JobStore {
   }
 }
 
-/** whole gives a timeline the lists that it may lack. */
+/** whole adds the lists that a timeline may lack. */
 function whole(t: Timeline): Timeline {
   for (const name of ["ids", "events", "layouts", "moves", "status_moves", "runs"] as const) (t as any)[name] ||= [];
   for (const l of t.layouts) {
@@ -200,9 +201,9 @@ function whole(t: Timeline): Timeline {
   return t;
 }
 
-/** merged joins a graph with an answer that has only the SubJobs that changed since. */
+/** merged combines a graph with an answer that has only the SubJobs changed since. */
 function merged(have: Graph | undefined, got: Graph): Graph {
-  got.subjobs ||= []; // A list without elements may be absent.
+  got.subjobs ||= []; // An empty list may be absent.
   got.edges ||= [];
   if (!have || !got.partial) return got;
   const changed = new Map(got.subjobs.map((n) => [n.id, n]));
@@ -214,11 +215,11 @@ function merged(have: Graph | undefined, got: Graph): Graph {
 const mostText = 64 << 10;
 const mostItems = 400;
 
-/** Speech is what one SubJob has said: its items in order, each with its text as it stands, and how fast tokens come. */
+/** Speech is what one SubJob has said: its items in order, each with its present text, and the rate of tokens. */
 export class Speech {
   items: Item[] = [];
   private byID = new Map<string, Item>();
-  private pieces: [number, number][] = []; // When text came, and about how many tokens it was.
+  private pieces: [number, number][] = []; // When text arrived, and about how many tokens it had.
 
   take(i: Item) {
     if (i.type === "seam" && !i.seam?.continues) {
@@ -237,7 +238,7 @@ export class Speech {
       return;
     }
     const before = old.text || "";
-    if (i.type === "gap") { // Within a text that goes on behind it.
+    if (i.type === "gap") { // The gap is inside a text that continues after it.
       old.text = `${before}\n[${text}]\n`;
       return;
     }
@@ -246,7 +247,7 @@ export class Speech {
     if (old.text.length > mostText) old.text = "…" + old.text.slice(-mostText / 2);
   }
 
-  /** rate is about how many tokens came in each of the last seconds: an estimate of four characters to a token. */
+  /** rate estimates the tokens per second over the last seconds, at four characters per token. */
   rate(now = Date.now()): number {
     const since = now - 4000;
     while (this.pieces.length && this.pieces[0][0] < since) this.pieces.shift();

@@ -1,8 +1,8 @@
-// The same deed from a terminal: each action as a command of the CLI and as a request on the bus. Pure.
+// The same actions from a terminal: each as a command of the CLI and as a request on the bus. Pure.
 
 import { quote } from "./format";
 
-/** cliOf is the command of a verb with its input. */
+/** cliOf returns the command for a verb with its input. */
 export function cliOf(verb: string, job: string, input: Record<string, any>): string {
   const at = input.subjob ? `${job}/${input.subjob}` : job;
   const words = ["jobgraph"];
@@ -43,12 +43,13 @@ export function cliOf(verb: string, job: string, input: Record<string, any>): st
 
 const onBus = new Set(["submit", "delete", "answer", "stop", "fail", "recover", "retry", "rerun", "edit"]);
 
-/** natsOf is the request of a verb on the bus; empty for a verb that only the gateway has. */
+/** natsOf returns the request for a verb on the bus; empty for a verb that only the gateway has. */
 export function natsOf(verb: string, job: string, input: Record<string, any>): string {
   return onBus.has(verb) ? `nats req jobs.api.${verb} ${quote(JSON.stringify({ id: job, ...input }))}` : "";
 }
 
-/** readTwins are the commands that show the same as a page: of the CLI, whose argument is the id of the input and whose flags are the rest, and on the bus. */
+/** readTwins returns the commands that show the same as a page: of the CLI, with the id of the input as its argument and the other
+ * fields as flags, and on the bus. */
 export function readTwins(verb: string, input: Record<string, string>): [label: string, command: string][] {
   const { id, ...flags } = input;
   const words = ["jobgraph", verb, ...(id ? [quote(id)] : []), ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, quote(value)])];

@@ -9,8 +9,8 @@ export interface Node {
   x: number; y: number; w: number; h: number; rank?: number; group?: string;
   owner?: string; ready_at?: string; started?: string; ended?: string; attempt?: number; attempts?: number;
   tokens?: number; cost_usd?: number; lessons?: number; artifacts?: number; request?: string; wait_until?: string; reason?: string;
-  rate?: number; // Tokens in a second, as the live items tell; set by the page.
-  asked?: string; // Who alone may answer what it waits for; set by the page.
+  rate?: number; // Tokens per second, from the live items; set by the page.
+  asked?: string; // The only user who may answer what it waits for; set by the page.
   progress?: { message?: string; done?: number; total?: number }; version?: number; replaced_in?: number; replaced_by?: string[];
 }
 

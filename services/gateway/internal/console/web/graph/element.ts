@@ -16,7 +16,7 @@ export class JobGraph extends HTMLElement {
   private shown: Graph | null = null;
   private cam: Camera = { x: 0, y: 0, k: 1 };
   private fitted = false;
-  private steered = false; // Whether the reader has moved or zoomed: then the view is theirs.
+  private steered = false; // Whether the reader has moved or zoomed: then the view stays as they left it.
   private palette: Palette | null = null;
   private marks: Marks = { selected: "", current: "", dim: null, now: Date.now() };
   private foldedGroups = new Set<string>();
@@ -56,7 +56,7 @@ export class JobGraph extends HTMLElement {
     document.removeEventListener("themechange", this.retheme);
   }
 
-  /** frozen is the moment at which elapsed times end, for a graph of the past; 0 is now. */
+  /** frozen is the time at which elapsed times end, for a graph of the past; 0 means now. */
   frozen = 0;
 
   set graph(g: Graph | null) {
@@ -115,7 +115,7 @@ export class JobGraph extends HTMLElement {
     this.draw();
   }
 
-  /** draw paints before the next picture. */
+  /** draw paints before the next frame. */
   draw() {
     if (!this.queued) this.queued = requestAnimationFrame(() => this.now());
   }
@@ -161,7 +161,7 @@ export class JobGraph extends HTMLElement {
     return Math.min(mapWidth / this.scene!.width, mapHeight / this.scene!.height);
   }
 
-  /** fit shows all of the graph, as far as it stays legible, otherwise its beginning. */
+  /** fit shows the whole graph as long as it stays legible, otherwise its beginning. */
   fit(all = false) {
     if (all) this.steered = false;
     const s = this.scene;
@@ -186,11 +186,11 @@ export class JobGraph extends HTMLElement {
     this.draw();
   }
 
-  /** reveal moves a SubJob into view, and closer where its words cannot be read. */
+  /** reveal moves a SubJob into view, and zooms in if its words are illegible. */
   reveal(id: string, closer = true) {
     const b = this.scene?.byID.get(id);
     if (!b || !this.clientWidth) return;
-    if (closer && this.cam.k < 0.4 && this.steered) this.cam.k = 0.8; // An overview stays one until the reader looks closer.
+    if (closer && this.cam.k < 0.4 && this.steered) this.cam.k = 0.8; // An overview stays one until the reader zooms in.
     const w = this.clientWidth / this.cam.k, h = this.clientHeight / this.cam.k;
     const pad = 20 / this.cam.k;
     if (b.x < this.cam.x + pad || b.x + b.w > this.cam.x + w - pad) this.cam.x = b.x + b.w / 2 - w / 2;

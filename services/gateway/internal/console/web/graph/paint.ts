@@ -11,8 +11,8 @@ export interface Palette { [name: string]: string; }
 
 export interface Marks {
   selected: string; // Id of the selected box;
-  current: string; // of the one that the keyboard is at, "" without focus.
-  dim: ((n: Node) => boolean) | null; // What is out of the search.
+  current: string; // of the one that has the keyboard focus, "" for none.
+  dim: ((n: Node) => boolean) | null; // True for steps that a search dims.
   now: number; // For elapsed times, in milliseconds.
 }
 
@@ -50,13 +50,13 @@ export function paint(c: CanvasRenderingContext2D, s: Scene, cam: Camera, width:
   c.restore();
 }
 
-/** detail is how much of a box can be read: 0 only its colour, 1 its title, 2 everything. */
+/** detail says how much of a box is legible: 0 only its colour, 1 its title, 2 everything. */
 function detail(b: Box | undefined, k: number): number {
   const h = (b?.h || 48) * k;
   return h < 15 ? 0 : h < 30 ? 1 : 2;
 }
 
-/** stateOf is the state of a box; that of a folded group is its most urgent one. */
+/** stateOfBox returns the state of a box; that of a folded group is its most urgent one. */
 export function stateOfBox(b: Box): string {
   if (b.node) return b.node.state;
   const all = new Set(b.members!.map((n) => n.state));
@@ -75,7 +75,7 @@ function card(c: CanvasRenderingContext2D, b: Box, k: number, level: number, p: 
   const s = stateOfBox(b);
   const ghost = s === "planned" || s === "skipped" || s === "replaced";
   const r = Math.min(7, b.h / 5);
-  if (b.members) { // A stack of cards.
+  if (b.members) { // It is drawn as a stack of cards.
     c.fillStyle = p.surface;
     c.strokeStyle = p.border;
     c.lineWidth = 1 / k;
@@ -132,7 +132,7 @@ function words(c: CanvasRenderingContext2D, b: Box, s: string, level: number, p:
   c.fillText(fit(c, under(b, m), b.w - 40), b.x + 30, middle + 10);
 }
 
-/** under is the second line of a box: what matters most in its state. */
+/** under returns the second line of a box: what matters most in its state. */
 function under(b: Box, m: Marks): string {
   if (b.members) {
     const done = b.members.filter((n) => n.state === "finished" || n.state === "skipped").length;
@@ -141,7 +141,7 @@ function under(b: Box, m: Marks): string {
   return lineOf(b.node!, m.now);
 }
 
-/** lineOf says in one line how a SubJob stands. */
+/** lineOf describes the state of a SubJob in one line. */
 export function lineOf(n: Node, now: number): string {
   const expert = n.expert || "";
   const retry = n.attempt && n.attempt > 1 ? ` · attempt ${n.attempt}${n.attempts ? ` of ${n.attempts}` : ""}` : "";
@@ -173,7 +173,7 @@ export function lineOf(n: Node, now: number): string {
 
 const widths = new Map<string, string>();
 
-/** fit cuts a text to a width; the results are kept, since measuring is what costs. */
+/** fit cuts a text to a width; results are cached, since measuring is expensive. */
 function fit(c: CanvasRenderingContext2D, text: string, width: number): string {
   const key = `${c.font}|${width | 0}|${text}`;
   const known = widths.get(key);

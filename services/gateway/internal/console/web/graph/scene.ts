@@ -1,11 +1,11 @@
-// What is drawn of a graph: boxes and links, with folded groups in the place of their SubJobs. Pure.
+// What is drawn of a graph: boxes and links, with folded groups in place of their SubJobs. Pure.
 
 import type { Edge, Graph, Node } from "../core/types";
 
 export interface Box {
   id: string; x: number; y: number; w: number; h: number;
-  node?: Node; // Of a SubJob;
-  members?: Node[]; // of a folded group.
+  node?: Node; // Set for a SubJob,
+  members?: Node[]; // or for a folded group.
   label: string;
 }
 
@@ -45,7 +45,7 @@ export function sceneOf(g: Graph, folded: Set<string>): Scene {
   return { boxes, links: linksOf(g, byID), areas, byID, ...extent([...boxes, ...areas]) };
 }
 
-/** middlesOf is where folded groups stand: in the middle of what they are linked to. */
+/** middlesOf returns where folded groups stand: in the middle of what they are linked to. */
 function middlesOf(g: Graph, folded: Set<string>): Map<string, number> {
   const sums = new Map<string, [number, number]>();
   const note = (name: string | undefined, other: Node) => {
@@ -67,7 +67,7 @@ function between(x: number, least: number, most: number): number {
   return Math.max(least, Math.min(most, x));
 }
 
-/** extent is what a scene takes up: less than its layout when groups are folded. */
+/** extent returns the area of a scene, which is smaller than its layout if groups are folded. */
 function extent(list: { x: number; y: number; w: number; h: number }[]): { x: number; y: number; width: number; height: number } {
   let x = Infinity, y = Infinity, right = -Infinity, bottom = -Infinity;
   for (const b of list) {
@@ -105,7 +105,7 @@ function around(name: string, members: Node[]): Area {
   return { name, x: e.x - margin, y: e.y - margin, w: e.width + 2 * margin, h: e.height + 2 * margin };
 }
 
-/** nearest is the box next to another one in a direction: dx, dy are -1, 0 or 1. */
+/** nearest returns the next box in a direction: dx and dy are -1, 0 or 1. */
 export function nearest(scene: Scene, from: Box, dx: number, dy: number): Box | null {
   const cx = from.x + from.w / 2, cy = from.y + from.h / 2;
   let best: Box | null = null, least = Infinity;
@@ -124,7 +124,7 @@ export function nearest(scene: Scene, from: Box, dx: number, dy: number): Box | 
   return best;
 }
 
-/** hit is the box at a point of the scene. */
+/** hit returns the box at a point of the scene. */
 export function hit(scene: Scene, x: number, y: number): Box | null {
   for (let i = scene.boxes.length - 1; i >= 0; i--) {
     const b = scene.boxes[i];

@@ -1,4 +1,4 @@
-// What can be done to a job or a step: the buttons, the form of each action, and its twins for a terminal.
+// The actions on a job or a step: the buttons, the form of each action, and its commands for a terminal.
 
 import { api, Refusal, seg } from "../core/api";
 import { Child, h, VNode } from "../core/dom";
@@ -38,7 +38,7 @@ const deeds: Record<string, Deed> = {
   delete: { verb: "delete", text: "Delete", about: "Removes everything of this job for good.", fields: [text("confirm", "Type the id of the job", "", { required: true })], danger: true },
 };
 
-/** jobDeeds are the actions that make sense for a job as it stands. */
+/** jobDeeds lists the actions that make sense in the present state of a job. */
 function jobDeeds(g: Graph): string[] {
   if (!isOver(g.status)) return ["stop", "edit", "fork", "fail"];
   return g.status === "FINISHED" ? ["fork", "recover", "delete"] : ["recover", "fork", "edit", "delete"];
@@ -161,7 +161,7 @@ class Act {
   }
 }
 
-/** bare leaves out of a plan what its execution has added. */
+/** bare removes from a plan what its execution has added. */
 function bare(plan: any): any {
   return { ...plan, subjobs: (plan?.subjobs || []).map(({ execution_res, execution_ref, artifacts, expert_name, pool, pure, ...s }: any) => s) };
 }
@@ -182,7 +182,7 @@ export class Menu {
   }
 
   bar(g: Graph): Child {
-    const list = (this.store.at ? ["fork"] : jobDeeds(g)).filter((d) => api.may(deeds[d].verb)); // Of the past only a fork can be made.
+    const list = (this.store.at ? ["fork"] : jobDeeds(g)).filter((d) => api.may(deeds[d].verb)); // In the past only a fork is possible.
     const open = (d: string) => {
       this.act = new Act(this.store, deeds[d], "", () => this.close());
       focusForm();
@@ -197,18 +197,18 @@ export class Menu {
   }
 
   view(): Child {
-    // A dialog of the browser's own keeps the focus inside and takes Escape.
+    // A native dialog keeps the focus inside and handles Escape.
     return this.act ? h("dialog", { class: `modal-box ${this.act.deed.verb === "edit" ? "broad" : ""}`, key: "modal", "aria-label": this.act.deed.text, oncancel: () => this.close(), ref: (el: any) => queueMicrotask(() => el.isConnected && el.showModal()) }, this.act.view()) : null;
   }
 }
 
-/** ActionPanel is the same for a step, within its drawer. */
+/** ActionPanel is the same for a step, inside its drawer. */
 export class ActionPanel {
   private act: Act | null = null;
 
   constructor(private store: JobStore, private step: string) {}
 
-  /** view shows the buttons or the open form; known are the server's words on what is possible. */
+  /** view shows the buttons or the open form; known are the actions that the server considers possible. */
   view(g: Graph, n: Node | undefined, known: Action[] = []): Child {
     if (this.store.offline || !n) return null;
     const close = () => {
@@ -225,7 +225,7 @@ export class ActionPanel {
   }
 }
 
-/** focusForm draws the form and puts the focus into it before anything else can happen. A field that has the focus keeps it. */
+/** focusForm draws the form and focuses it before anything else can happen. A field that has the focus keeps it. */
 function focusForm() {
   changed();
   requestAnimationFrame(() => {

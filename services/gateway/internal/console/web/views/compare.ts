@@ -20,7 +20,7 @@ export function comparePage(_: URLSearchParams, a: string, b: string): Page {
   let got: Comparison | null = null;
   let fault: Fault | null = null;
   let open = "";
-  let results: unknown[] | null = null; // Those of the open step, of either job.
+  let results: unknown[] | null = null; // The results of the open step in both jobs.
   const choose = (id: string) => {
     open = id;
     results = null;
@@ -35,7 +35,7 @@ export function comparePage(_: URLSearchParams, a: string, b: string): Page {
   api.get<Comparison>(`/jobs/${seg(a)}/diff?with=${seg(b)}`).then((c) => {
     got = c;
     const first = c.subjobs?.[0]?.subjob || c.plan?.changed?.[0]?.subjob;
-    if (first && !open) choose(first); // What differs is what one comes for.
+    if (first && !open) choose(first); // The differences are what a reader looks for.
   }, (e) => (fault = e.fault || null)).finally(changed);
   const side = (s: JobStore): Child => {
     const g = s.frame;
@@ -68,7 +68,7 @@ function differences(c: Comparison): Child {
     h("div", null, h("h3", null, "Results"), steps.length ? h("table", { class: "data" }, steps.map((s) => h("tr", null, h("td", { class: "mono" }, oneLine(s.subjob || s.id)), h("td", null, (s.fields || []).join(", "), note(s.a, s.b))))) : h("p", { class: "muted" }, "The same.")));
 }
 
-/** note says what a step took in either job. */
+/** note says what a step took in both jobs. */
 function note(a: any, b: any): Child {
   const of = (x: any) => (x ? [String(x.status || "").toLowerCase(), x.duration_ms ? span(x.duration_ms) : "", cost(x)].filter(Boolean).join(" · ") : "absent");
   return h("div", { class: "muted small-text" }, `${of(a)} → ${of(b)}`);

@@ -1,4 +1,4 @@
-// The log of a job as it is: each fact with its data.
+// The log of a job, unchanged: each fact with its data.
 
 import { Child, h } from "../core/dom";
 import { clock, cut, oneLine, pretty } from "../core/format";
@@ -35,7 +35,7 @@ function entry(f: Fact): Child {
       h("pre", null, cut(pretty(f.data ?? f.raw ?? ""), 64 << 10))) : null);
 }
 
-/** gist is what matters most of a fact, in a line. */
+/** gist summarises a fact in a line. */
 export function gist(f: Fact): string {
   const d = f.data || {};
   switch (f.kind) {

@@ -1,4 +1,4 @@
-// Experts by pool, the services that answer, and what work needs: pools, models, budgets.
+// Experts by pool, the services that answer, and what work depends on: pools, models, budgets.
 
 import { Loader } from "../core/api";
 import { Child, h } from "../core/dom";
@@ -18,7 +18,7 @@ export function expertsPage(q: URLSearchParams): Page {
   const all = [cards, health, ...supply.all];
   for (const l of all) l.refresh();
   const timer = setInterval(() => {
-    if (!document.hidden) for (const l of all) if (l.load.value || !l.load.fault) l.refresh(); // What a gateway does not know is asked once.
+    if (!document.hidden) for (const l of all) if (l.load.value || !l.load.fault) l.refresh(); // A list that the gateway does not know is requested only once.
   }, 4000);
   let find = "";
   const tab = () => (tabs.includes(q.get("tab") || "") ? q.get("tab")! : "experts");

@@ -1,4 +1,4 @@
-// An export dropped into the page: read here, wound back here; no server is asked.
+// An export dropped into the page: it is read and wound back here, without a server.
 
 import { Child, h } from "../core/dom";
 import { bytes } from "../core/format";
@@ -7,7 +7,7 @@ import { JobStore } from "../core/store";
 import type { Fact, Fault, Timeline } from "../core/types";
 import { jobView } from "./job";
 
-const most = 256 << 20; // Bytes of a file as it is; what is packed may become larger than memory allows.
+const most = 256 << 20; // Bytes of an uncompressed file; a compressed one may expand beyond the memory.
 let kept: { timeline: Timeline; facts: Fact[]; name: string } | null = null;
 
 export function openPage(q: URLSearchParams): Page {
@@ -74,7 +74,7 @@ class Unusable extends Error {
   }
 }
 
-/** readExport reads an export file, packed or not, line by line. */
+/** readExport reads an export file, compressed or not, line by line. */
 export async function readExport(file: Blob): Promise<{ timeline: Timeline; facts: Fact[] }> {
   if (file.size > most) throw new Unusable(`the file has ${bytes(file.size)}, at most ${bytes(most)} are read`);
   const first = new Uint8Array(await file.slice(0, 2).arrayBuffer());
@@ -115,7 +115,7 @@ export async function readExport(file: Blob): Promise<{ timeline: Timeline; fact
   return { timeline, facts };
 }
 
-/** factOf reads a record whose subject is that of an event: PREFIX.event.SHARD.JOB.NOUN.VERB, then SUBJOB and RUN. */
+/** factOf reads a record whose subject is an event's: PREFIX.event.SHARD.JOB.NOUN.VERB, then SUBJOB and RUN. */
 function factOf(v: any): Fact | null {
   const words = String(v.subject || "").split(".");
   const at = words.indexOf("event");

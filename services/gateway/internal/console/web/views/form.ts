@@ -1,10 +1,10 @@
-// Shows a form of fields; what is entered belongs to the caller.
+// Shows a form; the caller owns what is entered.
 
 import { h, VNode } from "../core/dom";
 import { changed } from "../core/page";
 import type { Field } from "../core/schema";
 
-/** formView shows fields; entered has what was entered, faults what is wrong with it. */
+/** formView shows fields with what was entered and the faults in it. */
 export function formView(id: string, fields: Field[], entered: Record<string, unknown>, faults: Record<string, string>): VNode {
   return h("div", { class: "form" }, fields.map((f) => {
     const at = `${id}-${f.name}`;

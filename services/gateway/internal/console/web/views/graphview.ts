@@ -8,14 +8,14 @@ import type { JobStore } from "../core/store";
 import type { Graph, Node } from "../core/types";
 import type { JobGraph } from "../graph/element";
 
-/** GraphState is what the reader has set in a graph. */
+/** GraphState is what the reader has chosen in a graph. */
 export class GraphState {
   find = "";
   only = ""; // A state, or empty for all.
   folded = new Set<string>();
   element: JobGraph | null = null;
 
-  /** sought tells which steps are not looked for; null if none is. */
+  /** sought returns a test for steps that a search excludes; null without a search. */
   sought(): ((n: Node) => boolean) | null {
     const words = this.find.toLowerCase(), only = this.only;
     return words || only ? (n) => (only !== "" && n.state !== only) || !`${n.id} ${n.title || ""} ${n.expert || ""}`.toLowerCase().includes(words) : null;
@@ -60,7 +60,7 @@ export function graphView(store: JobStore, g: Graph, s: GraphState, step: string
         n.replaced_by?.length ? h("span", { class: "muted" }, ` → ${n.replaced_by.join(", ")}`) : null)))) : null);
 }
 
-/** first opens the first step that is looked for now: the page may not have been drawn since the last key. */
+/** first opens the first step that matches now, since the page may not have been drawn after the last key. */
 function first(g: Graph, s: GraphState) {
   const dim = s.sought();
   const n = g.subjobs.find((n) => !dim?.(n));

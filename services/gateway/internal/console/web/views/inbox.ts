@@ -1,4 +1,5 @@
-// The inbox: what waits for a person. Questions with options, forms, approvals with their exact arguments, reviews of plans, and when they expire.
+// The inbox: what waits for a person. Questions with options, forms, approvals with their exact arguments, reviews of plans, and
+// when they expire.
 
 import { api, Loader, Refusal, seg } from "../core/api";
 import { Child, h, VNode } from "../core/dom";
@@ -22,7 +23,7 @@ export function inboxPage(q: URLSearchParams): Page {
     const job = q.get("job");
     const list = (inputs.load.value?.inputs || []).filter((i) => (!job || i.job_id === job) && i.kind !== "timer");
     const known = new Set(list.map((i) => `${i.job_id}/${i.request}`));
-    // What somebody else has answered meanwhile is said, not silently taken away from under a half-written answer.
+    // If someone else has answered meanwhile, a notice says so, instead of silently removing a half-written answer.
     for (const [key, d] of drafts) {
       if (known.has(key) || d.sent || !inputs.load.value) continue;
       if (d.touched && !d.gone) notify(`${d.q.subjob} of ${d.q.job_id} was answered or has expired meanwhile`, "bad");
@@ -94,7 +95,7 @@ export class Draft {
       this.twins());
   }
 
-  /** words is the question. Where a call is approved it stays as it is, character by character: markup could hide a part of it. */
+  /** words shows the question. The text of an approval stays unchanged, character by character: markup could hide a part of it. */
   private words(): Child {
     const text = this.q.prompt || "";
     if (this.q.kind !== "approval" && this.q.kind !== "unknown") return h("div", { class: "prompt" }, spoken(text));
@@ -143,7 +144,7 @@ export class Draft {
     }
   }
 
-  /** verdict shows the buttons of an approval or a review; the words go with a rejection or say what is wanted otherwise. */
+  /** verdict shows the buttons of an approval or a review; the text explains a rejection, or says what is wanted instead. */
   private verdict(choices: string[]): Child {
     const review = this.q.kind === "review" || choices.includes("accept");
     const words = this.text.trim();
@@ -209,13 +210,13 @@ export class Draft {
   }
 }
 
-/** planOf is the plan that a review is about: the example of a plan of one's own in the form of its answer. */
+/** planOf returns the plan under review: the form of the answer has it as the example of a plan. */
 export function planOf(schema: any): unknown {
   for (const form of schema?.anyOf || []) for (const e of form.examples || []) if (Array.isArray(e?.subjobs)) return e;
   return undefined;
 }
 
-/** argsOf finds the arguments in the question for an approval: the first JSON object of its text. */
+/** argsOf returns the arguments in the question of an approval: the first JSON object of its text. */
 export function argsOf(prompt: string): any {
   const end = endOfArgs(prompt);
   if (end < 0) return undefined;
@@ -226,7 +227,7 @@ export function argsOf(prompt: string): any {
   }
 }
 
-/** endOfArgs is where the text goes on behind the arguments and the question mark; -1 without any. */
+/** endOfArgs returns where the text continues after the arguments and the question mark; -1 if there are none. */
 function endOfArgs(prompt: string): number {
   const from = prompt.indexOf(" with {");
   let depth = 0, quoted = false;

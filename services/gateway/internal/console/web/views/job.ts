@@ -24,7 +24,7 @@ export function jobPage(q: URLSearchParams, id: string): Page {
   return jobView(store, q);
 }
 
-/** jobView is the page of a store, of the server or of an export. */
+/** jobView is the page of a store, which is the server's or an export's. */
 export function jobView(store: JobStore, q: URLSearchParams, title?: Child): Page {
   const graph = new GraphState();
   const menu = new Menu(store);
@@ -40,7 +40,7 @@ export function jobView(store: JobStore, q: URLSearchParams, title?: Child): Pag
       if (!step) {
         opener = document.activeElement;
         changed();
-        requestAnimationFrame(() => document.getElementById("step-title")?.focus({ preventScroll: true })); // Once drawn; later it would take the focus from a field.
+        requestAnimationFrame(() => document.getElementById("step-title")?.focus({ preventScroll: true })); // As soon as it is drawn; later it would take the focus from a field.
       }
       step?.close();
       step = want ? new StepState(store, want) : null;
@@ -115,7 +115,7 @@ export function jobView(store: JobStore, q: URLSearchParams, title?: Child): Pag
   };
 }
 
-/** narrow reports whether the page is as wide as a phone. */
+/** narrow reports whether the page is as narrow as a phone. */
 export function narrow(): boolean {
   return innerWidth < 640;
 }

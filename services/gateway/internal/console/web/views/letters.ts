@@ -44,7 +44,7 @@ export function lettersPage(): Page {
     }
   };
   const buttons = (l: Letter): Child => [
-    api.may("dlq.retry") && l.kind !== "fact" ? h("button", { class: "small", onclick: () => retry(l) }, "Try again") : null, // A fact without a signature that counts never counts.
+    api.may("dlq.retry") && l.kind !== "fact" ? h("button", { class: "small", onclick: () => retry(l) }, "Try again") : null, // A fact without a valid signature will never count.
     l.kind === "job" ? link(`/jobs/${seg(l.id)}`, { class: "button small" }, "The job") : null,
     l.kind === "job" && api.may("delete") ? h("button", { class: `small ${sure === l.id ? "danger" : ""}`, onclick: () => remove(l) }, sure === l.id ? "Delete for good" : "Delete") : null,
   ];

@@ -1,4 +1,4 @@
-// A plan as a picture before it runs: laid out by the server, drawn like a graph of planned steps.
+// A plan as a picture before it runs: the server computes the layout, and it is drawn as a graph of planned steps.
 
 import { api } from "../core/api";
 import { Child, h } from "../core/dom";
@@ -7,14 +7,14 @@ import type { Fault, Graph, Layout } from "../core/types";
 
 interface Laid { layout?: Layout; faults?: Fault[]; warnings?: Fault[]; failed?: string; }
 
-/** Picture is the picture of one plan, which may be changed. */
+/** Picture shows one plan, which may be edited. */
 export class Picture {
   private key = "";
   private graph: Graph | null = null;
   private laid: Laid | null = null;
   private timer = 0;
 
-  /** view shows a plan; it asks once the typing has paused. */
+  /** view shows a plan; it asks the server once typing has paused. */
   view(plan: unknown): Child {
     const now = JSON.stringify(plan);
     if (now !== this.key) {

@@ -1,4 +1,4 @@
-// What came of a job: its result or the reason it has none, its cost and its files.
+// The outcome of a job: its result or the reason why it has none, its cost and its files.
 
 import { api, seg } from "../core/api";
 import { Child, h } from "../core/dom";

@@ -93,7 +93,7 @@ export function sessionPage(q: URLSearchParams, id: string): Page {
   const view = (): Child => {
     const s = session.load.value;
     const open = (questions.load.value?.inputs || []).filter((x) => s?.jobs?.some((j) => j.id === x.job_id) && x.kind !== "timer");
-    const asked = new Set(open.map((x) => x.request)); // The open form has the words of its question.
+    const asked = new Set(open.map((x) => x.request)); // The open form already shows the text of its question.
     const shown = [...items.values()].filter((i) => i.type !== "question" || !asked.has(i.request || "")).slice(-mostShown);
     return [
       h("div", { class: "crumb" }, link("/sessions", null, "Sessions"), " / ", h("span", { class: "mono" }, id)),

@@ -1,8 +1,8 @@
-// What is shown without a valid token.
+// The page without a valid token.
 
 import { h, VNode } from "../core/dom";
 
-/** signIn asks for a token; denied says that the address had one that is not valid. */
+/** signIn asks for a token; denied says that the address contained an invalid one. */
 export function signIn(denied: boolean, reason: string): VNode {
   const enter = (e: Event) => {
     e.preventDefault();

@@ -1,4 +1,5 @@
-// The time slider: one place for each event of the log. What it shows comes from the timeline, not from a request for each move.
+// The time slider, with one position for each event of the log. What it shows comes from the timeline, not from a request for each
+// move.
 
 import { api } from "../core/api";
 import { h, VNode } from "../core/dom";
@@ -7,7 +8,7 @@ import { indexAt } from "../core/frame";
 import { query, changed } from "../core/page";
 import type { JobStore } from "../core/store";
 
-const coarse = 1000; // Places of the slider while the number of events is not known.
+const coarse = 1000; // The positions of the slider while the number of events is unknown.
 let playing = 0;
 
 function stop() {
@@ -20,7 +21,7 @@ export function slider(store: JobStore): VNode {
   const at = store.at;
   const n = t?.events.length || 0;
   const last = t ? t.events[n - 1]?.[0] || 0 : 0;
-  const sought = t && store.wanted >= 0 ? Math.round(store.wanted * (n - 1)) : -1; // Where the slider was put before its places were known.
+  const sought = t && store.wanted >= 0 ? Math.round(store.wanted * (n - 1)) : -1; // Where the slider was set before the number of positions was known.
   const index = sought >= 0 ? sought : t && at ? indexAt(t, at) : n - 1;
   const wind = (i: number) => {
     if (!t) return;

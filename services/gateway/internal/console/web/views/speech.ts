@@ -26,7 +26,7 @@ function body(i: Item, short: boolean): VNode {
   return h("pre", { class: i.type === "thinking" ? "muted" : "" }, short ? tail(i.text || "") : i.text || "");
 }
 
-/** tail is the end of a text, a few lines. */
+/** tail returns the last few lines of a text. */
 function tail(text: string): string {
   const lines = text.slice(-2000).split("\n");
   return lines.slice(-9).join("\n");

@@ -1,4 +1,4 @@
-// The drawer of a step: what it was asked, what it got, what it did, what it says, why it does not run, what can be done about it.
+// The drawer of a step: its task, its inputs, what it did, what it says, why it does not run, and what can be done about it.
 
 import { Loader, seg } from "../core/api";
 import { Child, h, VNode } from "../core/dom";
@@ -14,7 +14,7 @@ import { filesView } from "./files";
 import { speechView } from "./speech";
 import { titleOf } from "./steps";
 
-/** StepState is the drawer of one step: what was fetched of it, and which parts are open. */
+/** StepState is the drawer of one step: what was fetched, and which parts are open. */
 export class StepState {
   step: Loader<Step> | null = null;
   part = "overview";
@@ -30,14 +30,14 @@ export class StepState {
     this.seq = store.head;
   }
 
-  /** wind reads the step again after the views were wound to another event. */
+  /** wind loads the step again after the views were wound to another event. */
   wind() {
     if (this.at === this.store.at) return;
     this.at = this.store.at;
     this.step?.refresh();
   }
 
-  /** follow reads it again when the log of its job went on. */
+  /** follow loads it again when the log of its job has grown. */
   follow() {
     if (this.seq === this.store.head || this.store.at) return;
     this.seq = this.store.head;

@@ -1,4 +1,4 @@
-// The steps of a job as a list: what the graph shows, for those who read in lines; long lists are cut into pages.
+// The steps of a job as a list: the content of the graph for those who read lines. Long lists are divided into pages.
 
 import { Child, h } from "../core/dom";
 import { oneLine } from "../core/format";

@@ -15,7 +15,7 @@ export function submitPage(q: URLSearchParams): Page {
   let busy = false;
   const picture = new Picture();
   let experts: Card[] = [];
-  const key = crypto.randomUUID ? crypto.randomUUID() : String(Math.random()).slice(2); // The same request sent twice is one job.
+  const key = crypto.randomUUID ? crypto.randomUUID() : String(Math.random()).slice(2); // The same request, sent twice, makes one job.
   api.get<{ experts: Card[] }>("/experts").then((e) => ((experts = e.experts), changed()), () => {});
 
   const request = (): { body: Record<string, any>; plan?: any; wrong?: string } => {
@@ -51,7 +51,7 @@ export function submitPage(q: URLSearchParams): Page {
     busy = true;
     changed();
     try {
-      const got = await api.send<{ job_id: string; answered?: string }>("POST", "/jobs", body, body.id ? {} : { "Idempotency-Key": key }); // An id of its own makes it repeatable, too.
+      const got = await api.send<{ job_id: string; answered?: string }>("POST", "/jobs", body, body.id ? {} : { "Idempotency-Key": key }); // A request with an id is repeatable without the key.
       notify(got.answered ? `this answered the open question ${got.answered}` : "the job is submitted");
       go(`/jobs/${seg(got.job_id)}`);
     } catch (e: any) {

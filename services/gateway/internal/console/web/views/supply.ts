@@ -1,4 +1,5 @@
-// What work needs: pools and who reads them, models with prices and room, budgets. What a state is called is pure.
+// What work depends on: pools and their readers, models with prices and remaining room, budgets. The functions that name a state
+// are pure.
 
 import { Loader, seg } from "../core/api";
 import { Child, h, VNode } from "../core/dom";
@@ -15,10 +16,10 @@ export interface Model {
 }
 export interface Budget { scope: string; id?: string; limit?: Spent; spent?: Spent; left?: Spent; renews?: string; }
 
-/** Mark is how something stands: a state with its colour and glyph, a word, and what there is to do if it needs care. */
+/** Mark is a judgement: a state with its colour and glyph, a word, and what to do if it needs attention. */
 export interface Mark { state: string; word: string; care?: string; }
 
-/** poolMark says how a pool stands. A pool without readers and without work in hand has no worker. */
+/** poolMark judges a pool. A pool without readers and without work in hand has no worker. */
 export function poolMark(p: Pool): Mark {
   const waits = `${count(p.waiting)} ${p.waiting === 1 ? "waits" : "wait"}`;
   if (!p.readers && !p.in_hand && (p.waiting || !p.batches)) {
@@ -30,7 +31,7 @@ export function poolMark(p: Pool): Mark {
   return p.readers ? { state: "finished", word: "has workers" } : { state: "planned", word: "no batches" };
 }
 
-/** modelMark says whether a model may be asked at this moment. */
+/** modelMark says whether a model may be asked now. */
 export function modelMark(m: Model, now = Date.now()): Mark {
   const r = m.room || {};
   if (r.closed && Date.parse(r.closed) > now) return { state: "waiting", word: "closed", care: `Model ${m.name} is closed until ${clock(r.closed)}: its provider has asked to wait` };
@@ -39,16 +40,16 @@ export function modelMark(m: Model, now = Date.now()): Mark {
   return m.room ? { state: "finished", word: "has room" } : { state: "planned", word: "no limit" };
 }
 
-/** nearly is the part of a budget from which on it is said to be nearly spent. */
+/** nearly is the part of a budget from which it counts as nearly spent. */
 const nearly = 0.8;
 
-/** partOf is how much of a budget is spent: the larger of tokens and cost, as a part of its limit; undefined without a limit or an account. */
+/** partOf returns how much of a budget is spent: the larger share of tokens and cost; undefined without a limit or an account. */
 export function partOf(b: Budget): number | undefined {
   const parts = (["tokens", "cost_usd"] as const).filter((k) => b.limit?.[k]).map((k) => (b.spent?.[k] || 0) / b.limit![k]!);
   return parts.length && b.scope !== "each job" ? Math.max(...parts) : undefined;
 }
 
-/** budgetMark says how a budget stands. */
+/** budgetMark judges a budget. */
 export function budgetMark(b: Budget): Mark {
   const part = partOf(b);
   const name = budgetName(b);
@@ -68,17 +69,17 @@ export function markView(m: Mark): VNode {
   return h("span", { class: `chip s-${m.state}`, title: m.care }, h("span", { class: "glyph", "aria-hidden": "true" }, m.care ? "!" : glyph[m.state]), m.word);
 }
 
-/** Column is a column of a table: its name, whether it has figures, and its cell of a row. */
+/** Column is a column of a table: its name, whether it contains figures, and its cell for a row. */
 type Column<T> = [name: string, figures: boolean, cell: (row: T) => Child];
 
-/** table shows rows; on a phone each is a card, whose lines have the names of the columns. */
+/** table shows rows; on a phone each is a card whose lines have the names of the columns. */
 function table<T>(label: string, columns: Column<T>[], rows: T[], key: (row: T) => string): VNode {
   return h("table", { class: "supply", "aria-label": label },
     h("thead", null, h("tr", null, columns.map(([name, figures]) => h("th", { scope: "col", class: figures ? "num" : "" }, name)))),
     h("tbody", null, rows.map((r) => h("tr", { key: key(r), "data-row": key(r) }, columns.map(([name, figures, cell]) => h("td", { class: figures ? "num" : "", "data-label": name }, cell(r)))))));
 }
 
-/** part shows what was fetched, or why not, and the commands for a terminal. */
+/** part shows the fetched value or the fault, and the commands for a terminal. */
 function part<T, R>(loader: Loader<T>, rows: (got: T) => R[], none: Child, show: (rows: R[]) => Child, verb: string, input: Record<string, string> = {}): Child {
   const { value, fault } = loader.load;
   const list = value && rows(value);
@@ -123,7 +124,7 @@ export function modelsView(models: Loader<{ models: Model[] }>): Child {
   ], "models");
 }
 
-/** budgetsView lists the budgets, also those of the job or session that a person has named. */
+/** budgetsView lists the budgets, including those of the job or session that a person has named. */
 export function budgetsView(supply: Supply): Child {
   const { budgets, of, asked } = supply;
   const ask = (e: Event) => {
@@ -149,7 +150,7 @@ export function budgetsView(supply: Supply): Child {
   ];
 }
 
-/** leftOf shows what is left of what is limited, also if that is nothing. */
+/** leftOf shows what is left of each limit, even if that is nothing. */
 function leftOf(b: Budget): Child {
   const parts = [b.limit?.tokens ? `${count(b.left?.tokens)} tokens` : "", b.limit?.cost_usd ? money(b.left?.cost_usd) : ""].filter(Boolean);
   return parts.join(" · ") || dash;
@@ -162,10 +163,10 @@ function spentBar(b: Budget): Child {
   return h("span", { class: "bar", role: "img", "aria-label": `${percent} % spent`, title: `${percent} % spent` }, h("span", { class: `bar-part s-${budgetMark(b).state}`, style: { flex: `0 0 ${percent}%` } }));
 }
 
-/** Supply fetches pools, models and budgets for as long as a page shows them. */
+/** Supply fetches pools, models and budgets while a page shows them. */
 export class Supply {
   of: { id?: string; session?: string } = {};
-  asked = { of: "job", id: "" }; // What the form has, sent or not.
+  asked = { of: "job", id: "" }; // The content of the form, whether sent or not.
   pools = new Loader<{ pools: Pool[] }>(() => "/pools", changed, 500);
   models = new Loader<{ models: Model[] }>(() => "/models", changed, 500);
   budgets = new Loader<{ budgets: Budget[] }>(() => {
@@ -174,7 +175,7 @@ export class Supply {
   }, changed, 500);
   all = [this.pools, this.models, this.budgets];
 
-  /** ask shows the budgets of a job or session, too. */
+  /** ask adds the budgets of a job or session. */
   ask(id: string | null, session: string | null) {
     if ((id || "") === (this.of.id || "") && (session || "") === (this.of.session || "")) return;
     this.asked = { of: session ? "session" : "job", id: id || session || "" };
@@ -182,7 +183,7 @@ export class Supply {
     this.budgets.forget();
   }
 
-  /** marks are how everything stands that was fetched, by the name of its tab. */
+  /** marks are the judgements of everything that was fetched, by tab. */
   marks(): Record<string, Mark[]> {
     return {
       pools: (this.pools.load.value?.pools || []).map(poolMark), models: (this.models.load.value?.models || []).map((m) => modelMark(m)), budgets: (this.budgets.load.value?.budgets || []).map(budgetMark),

@@ -1,4 +1,5 @@
-// The timeline: for each run how long it queued and worked, with its calls of models and tools. Rows in view alone are in the document.
+// The timeline: for each run how long it queued and worked, with its calls of models and tools. Only rows in view are in the
+// document.
 
 import { Child, h, VNode } from "../core/dom";
 import { clock, cost, oneLine, span } from "../core/format";
