@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 )
 
-// modelled returns an environment with a model that counts its questions.
+// modelled returns an environment with a model, and a server that records the questions.
 func modelled(t *testing.T) (*llmtest.Server, func(string) (string, bool)) {
 	t.Helper()
 	model := llmtest.New(llmtest.Planner{})

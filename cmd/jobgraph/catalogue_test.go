@@ -30,7 +30,7 @@ func awaitExpert(s *script, args []string) {
 	})
 }
 
-// awaitUnread waits until no runner asks for work of a pool any more: its card goes first, its readers a moment later.
+// awaitUnread waits until no runner asks for work of a pool: its card disappears first, its readers shortly after.
 func awaitUnread(s *script, args []string) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

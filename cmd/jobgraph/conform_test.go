@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 )
 
-// outside is one run of the program with a model over HTTP that records what it was asked.
+// outside is one run of the program with an HTTP model that records its prompts.
 type outside struct {
 	code           int
 	stdout, stderr string
@@ -31,7 +31,7 @@ func fromOutside(t *testing.T, model *llmtest.Server, args ...string) outside {
 	return o
 }
 
-// prompt is everything that a question of the model says.
+// prompt returns the whole text of one question to the model.
 func (o *outside) prompt(t *testing.T, n int) string {
 	t.Helper()
 	if n >= len(o.asked) {
@@ -40,7 +40,7 @@ func (o *outside) prompt(t *testing.T, n int) string {
 	return o.asked[n].All()
 }
 
-// says checks that a prompt contains each text, whatever its lines are.
+// says checks that a prompt contains each text, regardless of line breaks.
 func says(t *testing.T, prompt string, wanted ...string) {
 	t.Helper()
 	prompt = strings.Join(strings.Fields(prompt), " ")
@@ -87,8 +87,7 @@ func TestPromptsCarryTheRulesOfTheirProfiles(t *testing.T) {
 	})
 }
 
-// A run with agents by configuration ends within its time.
-//
+// A run with agents from a configuration ends within its deadline.
 // proves O18
 func TestAJobEndsWithinItsDeadline(t *testing.T) {
 	dir := t.TempDir()
@@ -145,7 +144,7 @@ func TestTheAgentOfStepsHasItsTools(t *testing.T) {
 	if o.code != cli.ExitOK {
 		t.Errorf("exit code %d: %s%s", o.code, o.stdout, o.stderr)
 	}
-	says(t, o.prompt(t, len(o.asked)-1), "the sum is 42") // The summary is made of it.
+	says(t, o.prompt(t, len(o.asked)-1), "the sum is 42") // The summary is made from it.
 	found, err := filepath.Glob(filepath.Join(out, "*", "sum.txt"))
 	if err != nil || len(found) != 1 {
 		t.Fatalf("the file was not handed on: %v, %v\n%s", found, err, o.stdout)

@@ -29,7 +29,7 @@ func untilQuarantined(ctx context.Context, c *client.Client, job string) error {
 	return nil
 }
 
-// awaitDead waits for the first message of a kind that is set aside, and puts its id into $DEAD.
+// awaitDead waits for the first dead letter of a kind, and puts its id into $DEAD.
 func awaitDead(s *script, args []string) {
 	sub, err := s.Bus().DeadLetters().Follow(s.ctx, args[0])
 	s.Check(err)

@@ -7,7 +7,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// proof runs one script of testdata/proof, which shows features of predecessor systems from outside.
+// proof runs one script of testdata/proof; they show features of predecessor systems from outside.
 func proof(t *testing.T, name string) {
 	t.Helper()
 	t.Parallel()

@@ -39,7 +39,7 @@ func (p *typist) Write(b []byte) (int, error) {
 		p.read += at + len(p.lines[0][0])
 		line := p.lines[0][1]
 		p.lines = p.lines[1:]
-		go p.typing(line) // The reader may not be waiting yet; ends when it is, or when the program has closed its input.
+		go p.typing(line) // The reader may not be waiting yet. The goroutine ends when the line is read or the program has closed its input.
 	}
 	return len(b), nil
 }
@@ -130,7 +130,7 @@ func TestAPersonWhoLeavesFindsTheJobWaiting(t *testing.T) {
 	}
 }
 
-// A form is asked for field by field, and a job whose person uses no terminal is not asked about there.
+// A form is asked for field by field. Questions of a job for a person who uses no terminal are not asked there.
 func TestAFormIsFilledInFieldByField(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "boss.md")
 	card := "---\nname: Boss\nkind: human\noutput_schema: {type: object, required: [amount], properties: {amount: {type: integer, minimum: 1}, note: {type: string}, now: {type: boolean, default: false}}}\n---\nHow much?\n"
@@ -177,7 +177,7 @@ func TestAChatIsASessionWithCommands(t *testing.T) {
 	}
 }
 
-// A chat that goes on with a session begins with what was said in it, and knows its jobs.
+// A chat that continues a session begins with what was said in it, and knows its jobs.
 func TestAChatGoesOnWithItsSession(t *testing.T) {
 	model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
 		return llmtest.Answer{Text: "<deliverable>Pleased to meet you.</deliverable>"}, nil

@@ -12,8 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/cli"
 )
 
-// inexact is the exit code of a script's program that printed a number which many programs would round. No script expects
-// it.
+// inexact is the exit code of a script whose program printed a number that many JSON readers would round. No script expects it.
 const inexact = 99
 
 // exactProgram is the program of every script. It checks the JSON that it prints for numbers beyond 2^53; a test of package
@@ -43,8 +42,8 @@ func printsJSON(args []string) bool {
 	return slices.Contains(args, "--output=json") || slices.Contains(args, "-ojson")
 }
 
-// beyond returns where in a stream of JSON values an integer cannot be held exactly by a double; "" if there is none.
-// Invalid JSON ends the search.
+// beyond returns the path of an integer in a stream of JSON values that a double cannot hold exactly; "" if there is none. It stops
+// at invalid JSON.
 func beyond(text []byte) string {
 	values := json.NewDecoder(bytes.NewReader(text))
 	values.UseNumber()

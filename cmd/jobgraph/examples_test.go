@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 )
 
-// The command of each example, as its README says it, does what is said there with the scripted model.
+// The command in each example's README does what the README says, with the scripted model.
 func TestExamplesDoWhatTheirReadmeSays(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	for _, example := range []struct {
@@ -58,7 +58,7 @@ func TestExamplesDoWhatTheirReadmeSays(t *testing.T) {
 	}
 }
 
-// A model that repeats itself ends the job with the reason; one that floods its output is told, and goes on.
+// A model that repeats itself ends the job with the reason; one that floods its output is warned and goes on.
 func TestTheCoderEndsWhateverItsModelDoes(t *testing.T) {
 	request := filepath.Join(t.TempDir(), "job.yaml")
 	if err := os.WriteFile(request, []byte("goal: Fix it\nexpert: Coder\nlimits: {retries: 0}\n"), 0o600); err != nil {
@@ -84,7 +84,7 @@ func TestTheCoderEndsWhateverItsModelDoes(t *testing.T) {
 	}
 }
 
-// exampleEnv is an environment without any settings of its own.
+// exampleEnv returns an environment without any settings of the person who runs the test.
 func exampleEnv(t *testing.T) func(name string) (string, bool) {
 	t.Helper()
 	vars := map[string]string{"HOME": t.TempDir(), "JOBGRAPH_SANDBOX": "best-effort", "TZ": "UTC"}
@@ -118,7 +118,7 @@ func exampleCommands(t *testing.T, name, into string) (commands [][]string) {
 	return commands
 }
 
-// The ancestors' own requests end as their ancestors had them end, each with one command.
+// The requests from the documentation of predecessor systems end as they did there, each with one command.
 func TestTheRequestsOfTheAncestorsAreAnswered(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	wanted := []string{"Liu Bei stands in the middle", "A troy ounce", "(https://example.org/gold)", "Plan completed:"}
@@ -134,7 +134,7 @@ func TestTheRequestsOfTheAncestorsAreAnswered(t *testing.T) {
 	}
 }
 
-// The report finds its figures in a base of knowledge: passages of it begin the conversation, one document is opened.
+// The report finds its figures in a base of knowledge: its conversation begins with passages, and it opens one document.
 func TestTheReportReadsABaseOfKnowledge(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	vars := map[string]string{"HOME": t.TempDir(), "JOBGRAPH_SANDBOX": "best-effort"}
@@ -160,7 +160,7 @@ func TestTheReportReadsABaseOfKnowledge(t *testing.T) {
 	}
 }
 
-// Where no program can be run, an embedded run says so before it asks a model.
+// If no program can be run, an embedded run says so before it asks a model.
 func TestARunSaysFirstThatNoProgramCanBeRun(t *testing.T) {
 	vars := map[string]string{"HOME": t.TempDir(), "JOBGRAPH_SANDBOX": "best-effort", "JOBGRAPH_COMMAND_PATH": "/nonexistent"}
 	env := func(name string) (string, bool) { v, ok := vars[name]; return v, ok }

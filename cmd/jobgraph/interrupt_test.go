@@ -23,7 +23,7 @@ type keyboard struct {
 	tty  *os.File
 	cmd  *exec.Cmd
 	seen output
-	over chan struct{} // Closed when everything that it wrote was read.
+	over chan struct{} // Closed when all output has been read.
 }
 
 // atKeyboard starts a program on a pseudo-terminal.
@@ -37,7 +37,7 @@ func atKeyboard(t *testing.T, dir string, vars []string, words ...string) *keybo
 	}
 	go func() { // Ends with the program, which holds the other side.
 		defer close(k.over)
-		_, _ = io.Copy(&k.seen, k.tty) // EIO at its end.
+		_, _ = io.Copy(&k.seen, k.tty) // EIO marks the end.
 	}()
 	t.Cleanup(func() { _ = k.tty.Close() })
 	return k
@@ -61,12 +61,12 @@ func (k *keyboard) press(t *testing.T, keys string) {
 
 // end waits for the program and returns its exit code.
 func (k *keyboard) end() int {
-	_ = k.cmd.Wait() // The code says it.
+	_ = k.cmd.Wait() // The exit code says enough.
 	<-k.over
 	return k.cmd.ProcessState.ExitCode()
 }
 
-// Ctrl-C ends an embedded run at once. The command that it prints goes on with the job, and no finished call is made again.
+// Ctrl-C ends an embedded run at once. The command that it prints continues the job, and no finished call is made again.
 func TestTheCommandThatAnInterruptedRunPrintsGoesOnWithTheJob(t *testing.T) {
 	dir := t.TempDir()
 	model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
@@ -113,7 +113,7 @@ func TestTheCommandThatAnInterruptedRunPrintsGoesOnWithTheJob(t *testing.T) {
 	}
 }
 
-// An embedded run ends soon after Ctrl-C although its command would run for ever, and what the terminal shows is no tree that moves.
+// An embedded run ends soon after Ctrl-C although its command would run for ever, and no redrawn tree is left on the terminal.
 func TestCtrlCEndsACommandThatRunsForEver(t *testing.T) {
 	job, _ := holding(t)
 	k := atKeyboard(t, t.TempDir(), nil, "jobgraph", "run", "--embedded", "--trust", "-f", job)

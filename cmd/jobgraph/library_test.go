@@ -11,8 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// A program loads nothing but the client: it submits to a session, waits, reads result and cost, and finds what it made again.
-//
+// A program that imports only the client submits to a session, waits, reads result and cost, and finds its jobs again.
 // proves C36
 func TestAProgramSubmitsWaitsAndReadsTheResult(t *testing.T) {
 	vars := map[string]string{"HOME": t.TempDir(), "JOBGRAPH_SANDBOX": "best-effort"}

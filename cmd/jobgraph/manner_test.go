@@ -17,7 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 )
 
-// manners are models by how they answer, in the order of the table.
+// manners lists models by the way they answer, in the order of the table.
 var manners = []struct {
 	name  string
 	model llmtest.Responder
@@ -43,7 +43,7 @@ func always(a llmtest.Answer) llmtest.Responder {
 	return llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) { return a, nil })
 }
 
-// callFirst calls a tool of an agent that has one, and answers when it has seen what came of it.
+// callFirst calls a tool if the agent has one, and answers once it has seen the result.
 func callFirst(q llmtest.Question) (llmtest.Answer, error) {
 	if _, agent := q.Tools["write_file"]; agent && q.Last("tool") == "" {
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: "write_file", Args: `{"path":"out/bees.md","content":"Bees make honey."}`}}}, nil
@@ -51,7 +51,7 @@ func callFirst(q llmtest.Question) (llmtest.Answer, error) {
 	return llmtest.Planner{}.Respond(q)
 }
 
-// withoutTools refuses every question with tools, as servers of such models do.
+// withoutTools refuses every question with tools, like servers of models that cannot call them.
 func withoutTools(q llmtest.Question) (llmtest.Answer, error) {
 	if len(q.Tools) > 0 {
 		return llmtest.Answer{Status: http.StatusBadRequest, Error: "scripted does not support tools"}, nil
@@ -59,10 +59,10 @@ func withoutTools(q llmtest.Question) (llmtest.Answer, error) {
 	return llmtest.Planner{}.Respond(q)
 }
 
-// mannersTable is the table that the page of conformance shows.
+// mannersTable is the table on the page about conformance.
 const mannersTable = "testdata/manners.md"
 
-// goalWith runs a goal in an empty home with a model over HTTP, and says what came of it: "answer", or the exit code and the code of the failure.
+// goalWith runs a goal in an empty home with an HTTP model, and returns the outcome: "answer", or the exit code and the fault code.
 func goalWith(t *testing.T, model llmtest.Responder, job, profile string) string {
 	served := httptest.NewServer(llmtest.New(model))
 	defer served.Close()
@@ -85,8 +85,8 @@ func goalWith(t *testing.T, model llmtest.Responder, job, profile string) string
 	return "?"
 }
 
-// A goal in an empty folder without cards ends in an answer, or in a typed failure that says what to do, whatever the model does and whichever
-// profile plans. The page of conformance shows the table.
+// A goal in an empty folder without cards ends in an answer, or in a typed failure that says what to do, whatever the model does
+// and whichever profile plans. The page about conformance shows the table.
 func TestEveryProfileEndsWhateverTheModelDoes(t *testing.T) {
 	job := t.TempDir() + "/job.json"
 	if err := os.WriteFile(job, []byte(`{"goal":"Write about bees","limits":{"retries":0}}`), 0o600); err != nil {
@@ -94,7 +94,7 @@ func TestEveryProfileEndsWhateverTheModelDoes(t *testing.T) {
 	}
 	profiles := []string{"default", "graph", "assistant", "research", "steps"}
 	cells := make([][]string, len(manners))
-	turn := make(chan struct{}, 4) // As many at once.
+	turn := make(chan struct{}, 4) // Four run at once.
 	var runs sync.WaitGroup
 	for i, m := range manners {
 		cells[i] = make([]string, len(profiles))

@@ -9,8 +9,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// mcpServer is an MCP server over standard input and output: it looks up and finds, which may be repeated, and pays, which may not; what
-// it is paid goes into the file BOOK. With MOOD=bad it says hello to people.
+// mcpServer is an MCP server over standard input and output: its tools look up and find may be repeated, pay may not; payments go
+// into the file BOOK. With MOOD=bad it prints a greeting for people.
 func mcpServer() {
 	if os.Getenv("MOOD") == "bad" {
 		fmt.Fprintln(os.Stdout, "hello!")

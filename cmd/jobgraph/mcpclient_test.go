@@ -26,7 +26,7 @@ func gatewayProgram() {
 	}))
 }
 
-// countPlan asks a person how many boxes there are, in a form, and tells what they say.
+// countPlan asks a person in a form how many boxes there are, and returns the answer.
 const countPlan = `{"subjobs":[{"id":"count","goal":"Count the boxes in the hall","expert":"Counter","output_schema":` +
 	`{"type":"object","required":["boxes"],"properties":{"boxes":{"type":"integer","minimum":0}}}}]}`
 
@@ -43,7 +43,7 @@ func counting(t *testing.T) string {
 	return where
 }
 
-// child is a command of this program as a process of its own.
+// child prepares a command of this program as a separate process.
 func child(t *testing.T, name, bus string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -59,7 +59,8 @@ func child(t *testing.T, name, bus string, args ...string) *exec.Cmd {
 	return c
 }
 
-// sdkClient is a client whose person says that there are seven boxes. Each question is sent to asked, and progress to moved while it has room.
+// sdkClient is a client whose person says that there are seven boxes. Each question is sent to asked, and progress to moved while
+// it has room.
 func sdkClient(asked, moved chan<- string) *sdk.Client {
 	return sdk.NewClient(&sdk.Implementation{Name: "host", Version: "1"}, &sdk.ClientOptions{
 		ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
@@ -92,9 +93,8 @@ func tool(t *testing.T, c *sdk.ClientSession, name string, args map[string]any) 
 	return string(text)
 }
 
-// A chat program runs a job over standard input and output: it submits, hears how the job moves, puts its question to the person, and
-// gets the result.
-//
+// A chat program runs a job over standard input and output: it submits, follows the progress, puts the job's question to the
+// person, and gets the result.
 // proves O17
 func TestAnMCPClientRunsAJobOverStandardInput(t *testing.T) {
 	t.Parallel()
@@ -127,7 +127,7 @@ func TestAnMCPClientRunsAJobOverStandardInput(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
-	if len(moved) == 0 { // Progress may be handled after the result that follows it, but before the end of the session.
+	if len(moved) == 0 { // Progress may be handled after the result that follows it, but only before the end of the session.
 		t.Error("no progress was told")
 	}
 }
@@ -156,7 +156,7 @@ func atGateway(t *testing.T, bus string) (kill func(), url string) {
 		for lines.Scan() {
 		}
 	}()
-	kill = func() { _, _ = c.Process.Kill(), c.Wait() } // It ends by being killed.
+	kill = func() { _, _ = c.Process.Kill(), c.Wait() } // The exit code is that of a killed process.
 	t.Cleanup(kill)
 	if url == "" {
 		t.Fatal("the gateway said no address")
@@ -167,7 +167,7 @@ func atGateway(t *testing.T, bus string) (kill func(), url string) {
 			t.Fatal(err)
 		}
 		status = answer.StatusCode
-		_ = answer.Body.Close() // It is not needed.
+		_ = answer.Body.Close() // The body is not needed.
 	}
 	return kill, url
 }
@@ -197,7 +197,7 @@ type taskParams struct {
 	Responses map[string]any `json:"inputResponses,omitempty"`
 }
 
-// tasker connects a client that knows tasks to a gateway.
+// tasker connects a client that supports tasks to a gateway.
 func tasker(t *testing.T, url string) (get func(method string, p *taskParams) *task, c *sdk.ClientSession) {
 	t.Helper()
 	can := &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}}}
@@ -223,7 +223,8 @@ func tasker(t *testing.T, url string) (get func(method string, p *taskParams) *t
 	}, c
 }
 
-// A task goes on when its gateway is killed: another one knows it, takes the answer of the person, and gives the result. So does a wait.
+// A task survives the death of its gateway: another one knows it, takes the person's answer, and gives the result. The same holds
+// for a wait.
 func TestATaskSurvivesTheDeathOfItsGateway(t *testing.T) {
 	t.Parallel()
 	bus := counting(t)
@@ -246,7 +247,7 @@ func TestATaskSurvivesTheDeathOfItsGateway(t *testing.T) {
 		waiting <- err
 	}()
 	kill()
-	<-waiting // With an error, or with the question if that was asked already.
+	<-waiting // It ends with an error, or with the question if that was asked already.
 	_, url = atGateway(t, bus)
 	get, _ := tasker(t, url)
 	await := func(id, status string) *task {

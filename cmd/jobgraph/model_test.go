@@ -66,10 +66,10 @@ func model(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// questions are the recorders of the models that run, by their addresses.
+// questions are the recorders of the running models, by address.
 var questions sync.Map
 
-// recorder keeps what a model was asked, over whichever of its APIs.
+// recorder records the questions to a model, over any of its APIs.
 type recorder struct {
 	mu    sync.Mutex // Guards asked.
 	asked []string
@@ -80,8 +80,8 @@ func (r *recorder) before(ts *testscript.TestScript, address string) *httptest.S
 	target, err := url.Parse(strings.TrimSuffix(address, "/v1"))
 	ts.Check(err)
 	proxy := httputil.NewSingleHostReverseProxy(target)
-	proxy.FlushInterval = -1                                                                             // Pieces of a stream go on at once.
-	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // As the model cuts it.
+	proxy.FlushInterval = -1                                                                             // Pieces of a stream are passed on at once.
+	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // Like a model that breaks off.
 	proxy.ErrorLog = log.New(io.Discard, "", 0)
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		body, err := io.ReadAll(q.Body)
@@ -119,8 +119,8 @@ func texts(w *strings.Builder, value any) {
 	}
 }
 
-// asked checks how many questions to the model contain all of some texts, whatever their lines are: at least one, none if negated, or
-// as many as -N says.
+// asked checks how many questions to the model contain all of some texts, regardless of line breaks: at least one, none if negated,
+// or as many as -N says.
 func asked(ts *testscript.TestScript, neg bool, args []string) {
 	want := -1
 	if len(args) > 1 && strings.HasPrefix(args[0], "-") {

@@ -32,7 +32,7 @@ func TestANewWorkerInGoPassesItsTestsAndWorks(t *testing.T) {
 	for _, args := range [][]string{{"vet", "./..."}, {"test", "-vet=off", "./..."}, {"build", "-o", "worker", "."}} {
 		c := exec.CommandContext(t.Context(), "go", args...)
 		c.Dir = dir
-		c.Env = append(os.Environ(), "GOWORK="+filepath.Join(dir, "go.work"), "GOFLAGS=-trimpath") // What the repository has compiled is in the cache.
+		c.Env = append(os.Environ(), "GOWORK="+filepath.Join(dir, "go.work"), "GOFLAGS=-trimpath") // The cache already has what the repository compiles to.
 		if said, err := c.CombinedOutput(); err != nil {
 			t.Fatalf("go %v: %v\n%s", args, err, said)
 		}
@@ -76,10 +76,10 @@ func serve(t *testing.T, where string, argv ...string) {
 			break
 		}
 	}
-	go func() { _, _ = io.Copy(io.Discard, out) }() // What it says later is not needed; ends with the worker.
+	go func() { _, _ = io.Copy(io.Discard, out) }() // Later output is not needed. Ends with the worker.
 }
 
-// Who calls the program by a path is told how the next commands find it: they are for another folder.
+// If the program was called by a path, `new` says how the next commands find it, since they run in another folder.
 func TestANewProjectSaysHowItsProgramIsFound(t *testing.T) {
 	for name, want := range map[string]string{"jobgraph": "next\n  cd ", "bin/jobgraph": "next\n  export PATH=\"$PATH:" + filepath.Join(must(os.Getwd()), "bin") + "\"\n  cd "} {
 		var out bytes.Buffer
@@ -95,7 +95,7 @@ func TestANewProjectSaysHowItsProgramIsFound(t *testing.T) {
 	}
 }
 
-// A folder is trusted by whatever path a person comes to it.
+// A folder is trusted by every path that leads to it.
 func TestAFolderBehindALinkIsTheSameFolder(t *testing.T) {
 	card, trace := tracing(t)
 	v := visit(t, map[string]string{"experts/clerk.md": card})

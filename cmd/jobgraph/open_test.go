@@ -46,7 +46,7 @@ func TestARunWithAConsoleKeepsItUntilASignal(t *testing.T) {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(answer.Body)
-		_ = answer.Body.Close() // It is read.
+		_ = answer.Body.Close() // The body has been read.
 		if err != nil || !strings.Contains(string(body), want) {
 			t.Errorf("%s: %d %.200s %v", path, answer.StatusCode, body, err)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// plays runs the commands of a page in order, each when all jobs have ended or wait, and compares what they say.
+// plays runs the commands of a page in order, each once all jobs have ended or wait, and compares their output with the page.
 func plays(s *script, args []string) {
 	page, err := os.ReadFile(s.MkAbs(args[0]))
 	s.Check(err)
@@ -39,7 +39,7 @@ func plays(s *script, args []string) {
 	}
 }
 
-// settle waits until each job has ended or asks something, and lists show it.
+// settle waits until each job has ended or asks something, and until lists show that.
 func (s *script) settle() {
 	jobs, err := s.List(s.ctx, client.Query{})
 	s.Check(err)
@@ -59,14 +59,14 @@ func (s *script) settle() {
 	}
 }
 
-// rests reports whether nothing happens to a job until a person answers, or for ever.
+// rests reports whether a job has ended or waits for a person.
 func rests(h *joblog.Log) bool {
 	v := h.Job.View()
 	asks := slices.ContainsFunc(v.Inputs, func(in *graph.InputState) bool { return in.Kind != events.InputTimer && in.Closing == "" })
 	return asks || v.Status.Terminal() && !v.EndOwed
 }
 
-// arguments splits a line as a shell does that knows single quotes alone.
+// arguments splits a line like a shell that knows only single quotes.
 func arguments(line string) (words []string) {
 	for at, part := range strings.Split(line, "'") {
 		if at%2 == 1 {
@@ -78,10 +78,10 @@ func arguments(line string) (words []string) {
 	return words
 }
 
-// times are the moments in what commands print.
+// times matches the times in the output of commands.
 var times = regexp.MustCompile(`\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\dZ)?)?|\d\d:\d\d:\d\d`)
 
-// timeless is a text without its moments and the spaces at the ends of lines.
+// timeless returns a text without its times and without spaces at the ends of lines.
 func timeless(text string) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i, line := range lines {

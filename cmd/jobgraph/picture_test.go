@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/cli"
 )
 
-// The picture in docs/overview.md is that of a run: `make picture` redraws it.
+// The picture in docs/overview.md shows a real run: `make picture` redraws it.
 func TestThePictureOfARunIsThatOfARun(t *testing.T) {
 	vars := map[string]string{"HOME": t.TempDir(), "JOBGRAPH_SANDBOX": "best-effort"}
 	env := func(name string) (string, bool) { v, ok := vars[name]; return v, ok }

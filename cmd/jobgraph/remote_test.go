@@ -15,8 +15,8 @@ import (
 	"golang.org/x/net/websocket"
 )
 
-// stranger is a remote agent of the A2A protocol 0.3 that streams. What it does is in the text of its message: "FAIL!", "ASK!", "CHAT!", or
-// it gives the context that it was told.
+// stranger is a remote agent of the A2A protocol 0.3 that streams. The text of a message says what it does: "FAIL!", "ASK!",
+// "CHAT!"; otherwise it returns the context that it received.
 type stranger struct {
 	url string
 

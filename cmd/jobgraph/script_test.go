@@ -29,10 +29,10 @@ import (
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// helper is what a stack in this process puts programs into their sandbox with.
+// helper is the sandbox helper of stacks in this process.
 var helper runner.Sandbox
 
-// scriptsPerProcessor is how many scripts run at once for each processor: most of their time they wait for a service.
+// scriptsPerProcessor is how many scripts run at once per processor, since they mostly wait for a service.
 const scriptsPerProcessor = 3
 
 func TestMain(m *testing.M) {
@@ -86,7 +86,7 @@ func runScripts(t *testing.T, p testscript.Params) {
 	}
 	p.Setup = func(env *testscript.Env) error {
 		env.Setenv("HOME", env.WorkDir)
-		env.Setenv("TZ", "UTC") // No script depends on where this machine stands.
+		env.Setenv("TZ", "UTC") // No script depends on this machine's time zone.
 		env.Setenv("EXAMPLES", examples)
 		env.Setenv("GORACE", os.Getenv("GORACE"))     // Each script ends dozens of programs: see the target race of the Makefile.
 		env.Setenv("JOBGRAPH_SANDBOX", "best-effort") // Scripts are about other things than what this machine allows.
@@ -126,7 +126,7 @@ func up(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("NATS_URL", where)
 }
 
-// stacks are what ends the stacks that scripts have started, by the addresses of their buses.
+// stacks ends the stacks that scripts have started, by the addresses of their buses.
 var stacks sync.Map
 
 func down(ts *testscript.TestScript, neg bool, args []string) {
@@ -138,7 +138,7 @@ func down(ts *testscript.TestScript, neg bool, args []string) {
 	stop()
 }
 
-// scriptEnv is the environment of a script as a program sees it that was started there: what the script sets later is not in it.
+// scriptEnv is the environment of programs that a script has started so far; variables that the script sets later are not in it.
 type scriptEnv struct {
 	of   *testscript.TestScript
 	mu   sync.Mutex // Guards the fields below: the script reads nothing while it starts the program.
@@ -192,10 +192,10 @@ func startUp(t fataler, env host.Env, args []string) (stop func(), where string)
 	}
 	said, err := bufio.NewReader(out).ReadString('\n')
 	if json.Unmarshal([]byte(said), &w) != nil || w.NATS == "" {
-		go func() { _, _ = io.Copy(io.Discard, out) }() // It still says why; ends with the program.
+		go func() { _, _ = io.Copy(io.Discard, out) }() // Later output may say why it failed; ends with the program.
 		t.Fatalf("up says %q: %v (exit %d)", said, err, <-code)
 	}
-	go func() { _, _ = io.Copy(io.Discard, out) }() // What it says later is not needed; ends with the program.
+	go func() { _, _ = io.Copy(io.Discard, out) }() // Later output is not needed; ends with the program.
 	return func() {
 		signals <- syscall.SIGTERM
 		if got := <-code; got != 0 {
@@ -230,8 +230,8 @@ type script struct {
 	neg bool
 }
 
-// command makes a command of scripts that talks to the stack. The usage says whether it may be negated and how many arguments it
-// takes: those in brackets may be left out.
+// command makes a script command that talks to the stack. The usage says whether it may be negated and how many arguments it takes;
+// those in brackets are optional.
 func command(usage string, do func(s *script, args []string)) func(*testscript.TestScript, bool, []string) {
 	words, negatable := strings.CutPrefix(usage, "[!] ")
 	most := len(strings.Fields(words)) - 1
@@ -288,7 +288,7 @@ func await(s *script, args []string) {
 		return
 	}
 	s.Check(untilStatus(s.ctx, s.Client, args[0], subjob, want))
-	if subjob == "" && (want == events.Waiting || want.Terminal()) { // There it stays.
+	if subjob == "" && (want == events.Waiting || want.Terminal()) { // It stays in this status.
 		s.Check(untilSaved(s.ctx, s.Client, args[0], want))
 	}
 }

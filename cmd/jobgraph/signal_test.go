@@ -175,7 +175,7 @@ func TestAnInterruptEndsAnEmbeddedRunAndItsCommand(t *testing.T) {
 		t.Fatalf("%v: %s", err, p.stderr.String())
 	}
 	p.signals <- syscall.SIGINT
-	if code := <-p.code; code != cli.ExitInterrupted { // The command would hold for ever.
+	if code := <-p.code; code != cli.ExitInterrupted { // The command would wait for ever.
 		t.Errorf("exit code %d: %s", code, p.stderr.String())
 	}
 }
@@ -200,7 +200,7 @@ func TestTheAllInOneEndsWorkThatOutlastsItsDrain(t *testing.T) {
 	}
 }
 
-// A folder in whose place a file stands is as good as a full disk, as in the tests of package embed.
+// A file in place of a folder has the effect of a full disk, as in the tests of package embed.
 func TestTheAllInOneEndsWithAStoreThatCannotBeWritten(t *testing.T) {
 	home, store := t.TempDir(), t.TempDir()
 	vars := map[string]string{"HOME": home}
@@ -224,7 +224,7 @@ func TestTheAllInOneEndsWithAStoreThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// reach gives a client of an up that was launched with -o json.
+// reach returns a client of an up that was started with -o json.
 func reach(t *testing.T, p *program) *client.Client {
 	t.Helper()
 	var where struct {

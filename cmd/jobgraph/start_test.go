@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// The program is started again for each program that an agent runs: it goes to work before what only a runner needs is initialised.
+// Agents start this program again for each program that they run: it turns into that program before anything is initialised that
+// only a runner needs.
 func TestHelpersDoNotWaitForTheRestOfTheProgram(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -20,10 +20,10 @@ import (
 
 var update = flag.Bool("update", false, "write the recordings into the pages that show them")
 
-// halves is what the model says at the end, in two pieces: the second one comes when the first was seen.
+// halves is the last text of the model, in two pieces: it sends the second one once the first is on the screen.
 var halves = [2]string{"The note has two lines now. ", "The second one was changed from two to blue, as you wished."}
 
-// stenographer asks a person, writes a note, changes it if a person approves, and says so in two pieces.
+// stenographer is a model that asks a person, writes a note, changes it if a person approves, and reports so in two pieces.
 func stenographer(second <-chan struct{}) http.Handler {
 	cost := 0.0004
 	used := &llmtest.Usage{Prompt: 300, Completion: 40, CostUSD: &cost}
@@ -37,7 +37,7 @@ func stenographer(second <-chan struct{}) http.Handler {
 	}
 	model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) { return answers[q.N-1], nil }))
 	asked := 0
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // An agent asks one question at a time.
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // An agent asks its questions one at a time.
 		if asked++; asked <= len(answers) {
 			model.ServeHTTP(w, r)
 			return
@@ -47,7 +47,7 @@ func stenographer(second <-chan struct{}) http.Handler {
 			if n == 1 {
 				<-second
 			}
-			_, _ = fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", half) // The test sees what is missing.
+			_, _ = fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", half) // If the write fails, the test notices the missing text.
 			w.(http.Flusher).Flush()
 		}
 		_, _ = fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"+
@@ -55,8 +55,8 @@ func stenographer(second <-chan struct{}) http.Handler {
 	})
 }
 
-// A session at a terminal of 80 columns: text that streams, a question, an approval with a diff, the result and its cost. The page shows
-// this recording; `go test ./cmd/jobgraph -run Recording -update` writes it again.
+// A session at a terminal of 80 columns: streamed text, a question, an approval with a diff, the result and its cost. The page
+// shows this recording; `go test ./cmd/jobgraph -run Recording -update` updates it.
 func TestThePageShowsTheRecordingOfATerminal(t *testing.T) {
 	second := make(chan struct{})
 	served := httptest.NewServer(stenographer(second))
@@ -80,7 +80,7 @@ func TestThePageShowsTheRecordingOfATerminal(t *testing.T) {
 	if code := k.end(); code != 0 {
 		t.Fatalf("exit code %d: %s", code, k.seen.String())
 	}
-	for name, output := range map[string]string{"meanwhile": meanwhile, "session": k.seen.String()} { // any order: each is a part of its own.
+	for name, output := range map[string]string{"meanwhile": meanwhile, "session": k.seen.String()} { // any order: each is a separate part.
 		rows, faults := screentest.Replay(80, 24, output)
 		if len(faults) > 0 {
 			t.Errorf("%s: on the terminal:\n%s", name, strings.Join(faults, "\n"))
@@ -96,8 +96,8 @@ func TestThePageShowsTheRecordingOfATerminal(t *testing.T) {
 	}
 }
 
-// The parts of a recording that differ every time: ids of jobs, and times, which a row may lack if the
-// step ended at once. A step that has begun a moment ago is not known to run yet.
+// The parts of a recording that differ every time: job ids, and times, which a row may lack if its step ended at once. A step that
+// has just begun may not be shown as running yet.
 var differs = []struct {
 	pattern *regexp.Regexp
 	by      string
@@ -115,7 +115,7 @@ func steady(text string) string {
 	return text
 }
 
-// recorded holds a recording against the block of a page that begins behind the line <!-- recording: NAME -->.
+// recorded compares a recording with the block of a page after the line <!-- recording: NAME -->.
 func recorded(t *testing.T, page, name, text string) {
 	t.Helper()
 	raw, err := os.ReadFile(page)
@@ -139,7 +139,7 @@ func recorded(t *testing.T, page, name, text string) {
 	}
 }
 
-// The README shows the end of the run of its goal; `make picture` writes it again.
+// The README shows the end of the run of its goal; `make picture` updates it.
 func TestTheReadmeShowsTheRecordingOfItsGoal(t *testing.T) {
 	k := atKeyboard(t, t.TempDir(), []string{"NO_COLOR=1", "USER=ann", "JOBGRAPH_SANDBOX=best-effort"}, "jobgraph", "run", "--model", "fake", "Write a page about bees")
 	k.until(t, "answer> ")

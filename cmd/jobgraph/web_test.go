@@ -9,8 +9,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// web serves what experts of kind http call: it says which path it was asked on and with which authorization, and refuses
-// what ends in /0; on /search it answers as SearXNG does. On what ends in /hangup it hangs up without an answer.
+// web serves the calls of experts of kind http: it returns the path and the authorization of the call, and refuses paths that end
+// in /0; on /search it answers like SearXNG. On paths that end in /hangup it closes the connection without an answer.
 func web(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: web")

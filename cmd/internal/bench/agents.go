@@ -28,8 +28,8 @@ const (
 	mostAgentsGrow = 1.5
 )
 
-// agentLimits are the seconds that 1,000 agents may take, by the runner's --concurrency: the default, and one place per
-// agent.
+// agentLimits are the seconds that 1,000 agents may take, for two values of the runner's --concurrency: the default, and one slot
+// per agent.
 var agentLimits = []struct {
 	concurrency int
 	name        string

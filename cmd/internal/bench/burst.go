@@ -111,7 +111,7 @@ type burstWatch struct {
 type storm struct {
 	pace      float64         // Jobs per second, from the first request to the last end.
 	submitted time.Duration   // Until the last request was stored.
-	quiet     time.Duration   // The longest time in which no job ended.
+	quiet     time.Duration   // The longest time during which no job ended.
 	late      []time.Duration // From request to end of the later jobs without a user,
 	other     []time.Duration // and of those of another user.
 	events    uint64          // Events of the burst,

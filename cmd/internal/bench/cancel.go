@@ -240,8 +240,7 @@ func (w *cancelWatch) count(ctx context.Context) error {
 	return nil
 }
 
-// hang is the hanging command: it connects, starts itself once more, and waits to be killed. Without the connection it
-// ends.
+// hang is the hanging command: it connects, starts itself a second time, and waits to be killed. Without the connection it ends.
 func hang(ctx context.Context, self []string, addr string, first bool) error {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 	if err != nil {

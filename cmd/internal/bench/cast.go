@@ -19,12 +19,12 @@ type cast interface {
 	end() error
 }
 
-// order tells a part or a server what to do.
+// order tells a part or a server what to run.
 type order struct {
 	Side string `json:"side"`
 	// Part is the part's name, serverPart for the server.
 	Part string `json:"part"`
-	// Kit is what the runner has besides its side's experts.
+	// Kit is what the runner gets in addition to its side's experts.
 	Kit kit `json:"kit,omitzero"`
 	// URL is the address of the server, for parts.
 	URL string `json:"url,omitempty"`

@@ -24,7 +24,7 @@ const (
 	// streamTokens are written one by one, streamGap apart; then the stream stays open.
 	streamTokens = 4000
 	streamGap    = 2 * time.Millisecond
-	// streamBegun pieces are more than a tool call takes.
+	// streamBegun is more pieces than a tool call takes.
 	streamBegun = 20
 )
 
@@ -83,7 +83,7 @@ func (e *endless) close() {
 	<-e.served
 }
 
-// goOn is the scripted model.
+// goOn is the scripted model: it never ends by itself.
 func goOn(q llmtest.Question) (llmtest.Answer, error) {
 	if strings.Contains(q.All(), callGoal+" without end") {
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: "hang__wait", Args: "{}"}}}, nil

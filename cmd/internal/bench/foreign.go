@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	foreignPool  = "foreign"             // The pool of the foreign worker.
-	foreignAhead = 1024                  // How much work it takes in advance.
-	foreignPoll  = 20 * time.Millisecond // The interval of checks whether its pool exists.
+	foreignPool  = "foreign"             // The pool served by the foreign worker.
+	foreignAhead = 1024                  // How much work it fetches in advance.
+	foreignPoll  = 20 * time.Millisecond // How often it checks whether its pool exists.
 )
 
 // foreign is a worker of the basic level as a third party may write one, with only a NATS client: it takes one work message
@@ -57,7 +57,7 @@ func foreign(ctx context.Context, at address) error {
 	}
 }
 
-// poolMade waits for the consumer, which the runner with the worker's card creates.
+// poolMade waits for the consumer of the pool. The runner that has the worker's card creates it.
 func poolMade(ctx context.Context, js jetstream.JetStream) (jetstream.Consumer, error) {
 	tick := time.NewTicker(foreignPoll)
 	defer tick.Stop()
@@ -80,7 +80,7 @@ type reported struct {
 	stored jetstream.PubAckFuture
 }
 
-// kept waits until the report is stored.
+// kept waits until the report is stored; false if ctx ends first.
 func (r *reported) kept(ctx context.Context) bool {
 	select {
 	case <-r.stored.Ok():
@@ -92,7 +92,7 @@ func (r *reported) kept(ctx context.Context) bool {
 	}
 }
 
-// report does nothing and reports it.
+// report publishes the report of a run that does nothing.
 func report(js jetstream.JetStream, m jetstream.Msg) (reported, error) {
 	var work struct {
 		Subject string `json:"report_subject"`

@@ -38,7 +38,7 @@ const (
 	serving = 20 * time.Second
 )
 
-// door is the gateway as a part: it serves HTTP at an address.
+// door runs the gateway as a part of a stage; it serves HTTP at an address.
 func door(at string) part {
 	return part{"gateway", func(ctx context.Context, a address) error {
 		b, err := a.bus(ctx, "gateway")
@@ -151,7 +151,7 @@ func (w *gatewayWatch) await(ctx context.Context) error {
 	for {
 		answer, err := w.ask(ctx, http.MethodGet, "/api/v1/me", nil, "")
 		if err == nil {
-			_ = answer.Body.Close() // Its status is enough.
+			_ = answer.Body.Close() // Only its status is needed.
 			if answer.StatusCode == http.StatusOK {
 				return nil
 			}
@@ -182,7 +182,7 @@ func (w *gatewayWatch) submissions(ctx context.Context, n int) ([]Measure, error
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("submit: %w", err)
-		case i < 20: // Connections are made.
+		case i < 20: // The first ones open connections.
 		case i%2 == 0:
 			direct = append(direct, took)
 		default:
@@ -212,7 +212,7 @@ func (w *gatewayWatch) byHTTP(ctx context.Context, body []byte) error {
 		return err
 	}
 	text, err := io.ReadAll(answer.Body)
-	_ = answer.Body.Close() // It is read.
+	_ = answer.Body.Close() // The body has been read.
 	if answer.StatusCode != http.StatusCreated {
 		return fmt.Errorf("%s: %.300s", answer.Status, text)
 	}
@@ -281,7 +281,7 @@ func (w *gatewayWatch) read(ctx context.Context, job string, begun chan<- error)
 		begun <- err
 		return nil
 	}
-	defer func() { _ = answer.Body.Close() }() // It has no end.
+	defer func() { _ = answer.Body.Close() }() // The stream has no end.
 	lines := bufio.NewScanner(answer.Body)
 	first := true
 	for len(late) < watchedEvents && lines.Scan() {

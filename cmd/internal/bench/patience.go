@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// errStuck is the error of a bench that waits for something that does not end.
+// errStuck is the error of a benchmark that waits for something that never ends.
 var errStuck = errors.New("it does not end")
 
 const (

@@ -31,9 +31,9 @@ const (
 	planWarmup = 50
 )
 
-// plan has the planner make plans with a scripted model in this process, one after another, and measures the time from the
-// last byte of the model's answer to the acknowledgement of graph.created. Time and memory are measured separately, since
-// measuring memory stops the world. All allocations of the process count, including the embedded server's.
+// plan makes the planner plan with a scripted model in this process, one plan after another, and measures the time from the last
+// byte of the model's answer to the acknowledgement of graph.created. Time and memory are measured separately, since measuring
+// memory stops the world. All allocations of the process count, including the embedded server's.
 func (p probe) plan(ctx context.Context) (list []Measure, err error) {
 	if p.Under.Mode != ModeEmbedded {
 		return nil, errors.New("workload plan holds model, planner and server in one process: use --mode embedded")
@@ -117,7 +117,7 @@ type planWatch struct {
 	counting bool       // Measure memory instead of time.
 	last     time.Time  // When the model's last byte was read, and when graph.created was acknowledged.
 	done     time.Time
-	before   uint64 // The allocations at these two moments.
+	before   uint64 // The allocations at both times.
 	after    uint64
 }
 

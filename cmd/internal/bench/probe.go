@@ -8,13 +8,13 @@ import (
 	"log/slog"
 )
 
-// probe is the order for a workload that runs in a process of its own: cancel, wait, plan, tool, agents, burst or gateway.
+// probe is the order for a workload in a separate process: cancel, wait, plan, tool, agents, burst or gateway.
 type probe struct {
 	Workload string     `json:"workload"`
 	Size     int        `json:"size"`
 	Under    Conditions `json:"under"`
 	Profile  string     `json:"profile,omitempty"`
-	// Act is the part of a workload that has several.
+	// Act selects a part of a workload that has several.
 	Act string `json:"act,omitempty"`
 	log *slog.Logger
 }

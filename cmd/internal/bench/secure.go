@@ -27,7 +27,7 @@ const accountsFile = "accounts.conf"
 // signersFile lists the keys whose signatures count, in a folder of keys.
 const signersFile = "signers.json"
 
-// identities are who connects on a bus with permissions, by the names of the connections.
+// identities assigns to each connection name the identity that it uses on a bus with permissions.
 var identities = map[string]string{"expert-runner": "runner", "planner": "planner", "scheduler": "scheduler", "gateway": "gateway", "bench": "admin", "bench-reader": "admin"}
 
 // equip makes a key for each part, the list of signers, and the accounts of a server, in a folder.
@@ -70,7 +70,7 @@ func equip(dir string) error {
 
 func seedFile(dir, identity string) string { return filepath.Join(dir, identity+".nk") }
 
-// admit has a server let in the keys of a folder.
+// admit makes a server accept the keys of a folder.
 func admit(o *server.Options, dir string) error {
 	if dir == "" {
 		return nil

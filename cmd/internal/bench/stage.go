@@ -11,7 +11,7 @@ import (
 
 // scene describes a stage.
 type scene struct {
-	// side names the system; kit is what it has besides its own.
+	// side names the system; kit is what it has in addition.
 	side  string
 	kit   kit
 	under Conditions

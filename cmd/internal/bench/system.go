@@ -21,7 +21,7 @@ const (
 	SideCommand = "command" // Jobgraph with the program `true`, started for each SubJob.
 )
 
-// sides are all of them, in the order in which they run.
+// sides lists all sides, in the order in which they run.
 var sides = []string{SideFloor, SideAppend, SidePure, SideClaimed, SideForeign, SideCommand}
 
 // part is one service of a system. Its run blocks until the context ends.
@@ -64,7 +64,7 @@ const (
 	sideDoor = "door" // Jobgraph with a pure expert and a gateway.
 )
 
-// cards are the experts of sides that are not Go functions.
+// cards are the experts of the sides whose experts are not Go functions.
 var cards = map[string]string{
 	SideForeign: "kind: nats\npool: " + foreignPool + "\ntimeout: 1m\n",
 	SideCommand: "kind: command\ncommand: [\"true\"]\n",

@@ -56,7 +56,7 @@ func (t trial) run(ctx context.Context, self []string) (Sample, error) {
 	return s, errors.Join(err, stage.strike())
 }
 
-// graphs returns those of the shape, or the user's graph as often as the size says.
+// graphs returns the graphs of the shape, or the user's graph as often as the size says.
 func (t trial) graphs() ([]baseline.Graph, error) {
 	if t.DAG == "" {
 		return t.Shape.Graphs()
@@ -65,7 +65,7 @@ func (t trial) graphs() ([]baseline.Graph, error) {
 	return slices.Repeat([]baseline.Graph{g}, t.Shape.Size), err
 }
 
-// warm runs what has to happen before: at least one job, so that every part is running and connected.
+// warm runs what must precede the measurement: at least one job, so that every part is running and connected.
 func (t trial) warm(ctx context.Context, on *stage, graphs []baseline.Graph) error {
 	if err := on.driver.run(ctx, "warm", []baseline.Graph{{nil}}); err != nil {
 		return fmt.Errorf("warm up: %w", err)

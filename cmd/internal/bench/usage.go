@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// usage is the resources that a process has used since its start; of several processes, the sum.
+// usage is the resources that a process has used since its start, or the sum over several processes.
 type usage struct {
 	// CPU is processor time, of user and system, in seconds.
 	CPU float64 `json:"cpu"`

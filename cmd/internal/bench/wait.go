@@ -35,7 +35,7 @@ func ask() runner.Function {
 	}
 }
 
-// wait lets jobs wait for a person, measures what they hold meanwhile, and the time from an answer to the end of its job.
+// wait makes jobs wait for a person, measures what they occupy meanwhile, and the time from an answer to the end of its job.
 func (p probe) wait(ctx context.Context, self []string) (list []Measure, err error) {
 	graphs := slices.Repeat([]baseline.Graph{{nil}}, p.Size)
 	err = p.on(ctx, scene{side: sideAsk, self: self}, func(ctx context.Context, s *stage, d *oursDriver) error {
@@ -79,7 +79,7 @@ const (
 	waitingGoroutines = 512
 )
 
-// rest is what this process holds when nothing moves, including server and services.
+// rest is the memory of this process when nothing moves, including server and services.
 type rest struct {
 	heap       uint64
 	goroutines int

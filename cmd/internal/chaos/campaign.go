@@ -43,7 +43,7 @@ type Settings struct {
 const (
 	// lease is the lease of runs in a campaign: short, so that most faults last longer.
 	lease = 3 * time.Second
-	// orphanAfter is how long a program continues whose runner cannot renew its claim: it ends before another runner may
+	// orphanAfter is how long a program continues after its runner can no longer renew its claim: it ends before another runner may
 	// take the run over.
 	orphanAfter = 2 * time.Second
 	// jobsAtOnce is how many jobs run at once.
@@ -109,7 +109,7 @@ func under(ctx context.Context, l *load, fast bool, log io.Writer, strike func(c
 	}
 	quiet, err := l.hear()
 	if err != nil {
-		return nil, err // The watch ends with its context.
+		return nil, err // The context ends the watch.
 	}
 	defer quiet()
 	var all sync.WaitGroup

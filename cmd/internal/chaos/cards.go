@@ -36,7 +36,7 @@ func writeCards(dir string, boxes bool) error {
 		}
 	}
 	script := filepath.Join(dir, "expert.sh")
-	if err := os.WriteFile(script, []byte(program), 0o700); err != nil { //nolint:gosec // It is run.
+	if err := os.WriteFile(script, []byte(program), 0o700); err != nil { //nolint:gosec // The file is executed.
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "marks"), nil, 0o600); err != nil {
@@ -65,8 +65,8 @@ func writeCards(dir string, boxes bool) error {
 	return os.WriteFile(filepath.Join(dir, "cards", clerk+".md"), []byte(text), 0o600)
 }
 
-// writeQuickCards adds the experts of a campaign with two releases: one that calls an address, in a pool of its own, and
-// that of a third-party worker.
+// writeQuickCards adds the experts of a campaign with two releases: one that calls an address, in a separate pool, and that of a
+// third-party worker.
 func writeQuickCards(dir, address string) error {
 	for name, text := range map[string]string{ // any order: each is a file.
 		quick:   fmt.Sprintf("---\nname: %s\nkind: http\npool: %s\nidempotent: true\nurl: http://%s/\n---\n", quick, quick, address),

@@ -97,7 +97,7 @@ func (f *faults) strike(kind fault, which int, lasts time.Duration) {
 		}
 	}
 	if kind.program == natsServer && slices.ContainsFunc(of, (*process).struck) || kind.name == busAway && len(of) == 1 {
-		return // The loss of a single server is a fault of its own.
+		return // The loss of a single server is another kind of fault.
 	}
 	if kind.name != busAway {
 		of = of[which%len(of):][:1]
@@ -118,9 +118,9 @@ func (f *faults) strike(kind fault, which int, lasts time.Duration) {
 	}
 }
 
-// undo ends a fault when its time is over: it resumes a suspended process and restarts an ended one.
+// undo ends a fault after its time: it resumes a suspended process and restarts an ended one.
 func (f *faults) undo(p *process, kind fault, lasts time.Duration) {
-	f.under.Go(func() { // Ends a moment after the fault.
+	f.under.Go(func() { // Ends when the fault does.
 		if kind.name == busFull {
 			if err := p.fill(lasts); err != nil {
 				_, _ = fmt.Fprintln(f.fleet.Log, err)

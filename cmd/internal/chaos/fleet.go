@@ -262,7 +262,7 @@ func (p *process) strike(s syscall.Signal) bool {
 		return false
 	}
 	p.stopped, p.away = s == syscall.SIGSTOP, s != syscall.SIGSTOP
-	_ = p.cmd.Process.Signal(s) // It may have ended by itself; it is restarted all the same.
+	_ = p.cmd.Process.Signal(s) // It may have ended by itself; it is restarted in any case.
 	return true
 }
 
@@ -274,7 +274,7 @@ func (p *process) wake() {
 	_ = p.cmd.Process.Signal(syscall.SIGCONT) // It may have ended.
 }
 
-// gone waits for its end, and kills it if that takes too long.
+// gone waits for the end of the process, and kills it if that takes too long.
 func (p *process) gone() {
 	p.mu.Lock()
 	cmd, ended := p.cmd, p.ended

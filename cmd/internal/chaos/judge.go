@@ -200,8 +200,8 @@ func (j *judged) succeeded(subjob string, journal []run.Entry) (at time.Time) {
 	return at
 }
 
-// repeat checks a repeated execution of a SubJob. One that may not be repeated may be if a person said so, or if the first
-// one reported a failure.
+// repeat checks a repeated execution of a SubJob. One that must not be repeated may be if a person allowed it, or if the first
+// execution reported a failure.
 func (j *judged) repeat(subjob string, before, x *execution) {
 	failed := slices.ContainsFunc(j.reports[subjob], func(e events.Event) bool {
 		return e.Run == before.run && e.Report().Outcome != events.Success && e.Time.Before(x.begin.Add(slack))

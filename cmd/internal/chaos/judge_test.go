@@ -17,7 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// at is a moment of a campaign, in seconds.
+// at is a time in a campaign, in seconds.
 func at(seconds float64) time.Time {
 	return time.Unix(1000, 0).Add(time.Duration(seconds * float64(time.Second)))
 }
@@ -55,7 +55,7 @@ func (s *scene) judge(t *testing.T) *Report {
 		}
 		fmt.Fprintf(&text, "%s j s %s %s %d\n", fields[0], fields[1], fields[2], at(seconds).UnixNano())
 	}
-	if err := os.WriteFile(path, []byte(text.String()+"begin j s 1"), 0o600); err != nil { // The last one was killed.
+	if err := os.WriteFile(path, []byte(text.String()+"begin j s 1"), 0o600); err != nil { // The last writer was killed.
 		t.Fatal(err)
 	}
 	marks, err := readMarks(path)

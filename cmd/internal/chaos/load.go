@@ -37,7 +37,7 @@ type load struct {
 	batches int
 }
 
-// answer is what a person has said about an unknown outcome.
+// answer is a person's answer about an unknown outcome.
 type answer struct {
 	subjob, choice string
 	at             time.Time
@@ -188,11 +188,11 @@ func (l *load) answer(ctx context.Context, job, subjob, request string, kind eve
 	_ = l.client.Answer(ctx, job, request, choice, "campaign") // If it fails, it is repeated at the next poll.
 }
 
-// silent is the silence after which a program counts as dead: ten times its heartbeat interval.
+// silent is how long a program must be silent to count as dead: ten times its heartbeat interval.
 const silent = time.Second
 
-// decide answers as a careful person would: a program that ended has succeeded; for any other it sometimes says that too,
-// and sometimes to retry. While a program sends heartbeats, the answer is unknown.
+// decide answers like a careful person: a program that ended has succeeded; for any other it sometimes says so as well, and
+// sometimes to retry. While a program sends heartbeats, the answer is unknown.
 func (l *load) decide(job, subjob string) (choice string, known bool) {
 	marks, err := readMarks(l.marks)
 	if err != nil {

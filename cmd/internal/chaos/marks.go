@@ -14,7 +14,7 @@ type execution struct {
 	job, subjob string
 	run, pid    int
 	begin       time.Time
-	// seen is the last heartbeat, end when its work was done; zero if it never was.
+	// seen is the last heartbeat, end is when its work was done; zero if there was none.
 	seen, end time.Time
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// quick is the expert of many small SubJobs: one call that is answered at once. It may be repeated.
+	// quick is the expert for many small SubJobs: one call, answered at once, that may be repeated.
 	quick = "quick"
 	// foreign is the expert of a third-party worker, in a pool of the same name.
 	foreign = "foreign"
@@ -27,7 +27,7 @@ const (
 	streams, quickWidth = 2, 40
 )
 
-// quickServer answers the calls of the quick expert, and records its marks as programs do.
+// quickServer answers the calls of the quick expert and leaves the same marks as the programs of other experts.
 type quickServer struct {
 	listener net.Listener
 	server   *http.Server
@@ -101,7 +101,7 @@ func quickPlan(worker bool) []events.SubJob {
 func (l *load) stream(ctx context.Context, name string) {
 	plan, err := json.Marshal(events.Plan{SubJobs: quickPlan(l.worker)})
 	if err != nil {
-		panic(err) // Our plans can be encoded.
+		panic(err) // A plan that this package made can always be encoded.
 	}
 	for n := 1; ctx.Err() == nil && !l.over(); n++ {
 		id := fmt.Sprintf("%s%05d", name, n)
@@ -116,7 +116,7 @@ func (l *load) stream(ctx context.Context, name string) {
 	}
 }
 
-// hear counts the batches for the quick expert.
+// hear counts the batches of work for the quick expert.
 func (l *load) hear() (stop func(), err error) {
 	b := l.client.Bus()
 	return b.SubscribeCore(b.Names().PoolWork(batch.Pool(quick)), func(string, []byte) {

@@ -22,7 +22,7 @@ import (
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// tally is the cost of an errand: how often each question was sent to the model, and what the shop has seen.
+// tally is the cost of an errand: how often each question was sent to the model, and what the shop received.
 type tally struct {
 	shop *shop
 
@@ -30,7 +30,7 @@ type tally struct {
 	asked map[string]int // By conversation.
 }
 
-// respond lets the model answer, and counts.
+// respond returns the model's answer, and counts the question.
 func (y *tally) respond(c *errand, q llmtest.Question) llmtest.Answer {
 	y.mu.Lock()
 	y.asked[conversation(&q)]++

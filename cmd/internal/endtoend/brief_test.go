@@ -27,8 +27,8 @@ import (
 	scheduler "github.com/jobgraph/jobgraph/services/scheduler/app"
 )
 
-// overheard is what experts of all kinds were told, by kind: an agent's prompt, a program's standard input, the body of a call, a
-// foreign worker's message, a person's question, what a function sees.
+// overheard records what each kind of expert received: an agent's prompt, a program's standard input, the body of a call, a foreign
+// worker's message, a person's question, what a function sees.
 type overheard struct {
 	mu   sync.Mutex // Guards told.
 	told map[string]string
@@ -51,7 +51,7 @@ func (o *overheard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `"called"`) // The client may be gone.
 }
 
-// boats is a request with everything that steps should know of it.
+// boats is a request that fills everything that steps may know about a request.
 func boats(id string, steps ...events.SubJob) events.Request {
 	text, err := json.Marshal(events.Plan{Title: "The plan of boats", SubJobs: steps})
 	if err != nil {
@@ -63,7 +63,7 @@ func boats(id string, steps ...events.SubJob) events.Request {
 	}
 }
 
-// foreign serves a pool as a program does that knows nothing but the bus.
+// foreign serves a pool like a program that knows nothing but the bus.
 func (o *overheard) foreign(s *system, pool string) {
 	var sub *bus.Subscription
 	s.Until("the consumer of pool "+pool, func() bool { // The runner that has the card makes it.
@@ -92,7 +92,7 @@ func (o *overheard) foreign(s *system, pool string) {
 	}
 }
 
-// crew starts a system with an expert of each kind, and says what they were told once the job has ended.
+// crew starts a system with an expert of each kind and returns once the job has ended.
 func (o *overheard) crew(t *testing.T, r events.Request) *system {
 	t.Helper()
 	service := httptest.NewServer(o)
@@ -124,7 +124,7 @@ func (o *overheard) crew(t *testing.T, r events.Request) *system {
 	return s
 }
 
-// aye answers the first question of a job, and returns it.
+// aye answers yes to the first question of a job and returns its prompt.
 func (s *system) aye(job string) (prompt string) {
 	s.Await(s.Names.JobEvents(job), func(e events.Event) bool {
 		asked, ok := e.Data.(*events.InputRequested)
@@ -169,7 +169,7 @@ func (s *system) rebuilt(job, subjob, message string) {
 	}
 }
 
-// ofEachKind are independent steps, one for an expert of each kind.
+// ofEachKind returns independent steps, one for an expert of each kind.
 func ofEachKind() []events.SubJob {
 	one := func(id, title, expert string) events.SubJob {
 		return events.SubJob{ID: id, Title: title, Goal: "only " + id, Expert: expert}
@@ -224,7 +224,7 @@ func TestAnExpertOfEveryKindIsToldWhatTheJobIsAbout(t *testing.T) {
 	}
 }
 
-// A large request and a large plan reach every expert all the same, and the work messages stay small.
+// A large request and a large plan still reach every expert, and the work messages stay small.
 func TestWhatIsLargeInABriefReachesTheExpertsByReference(t *testing.T) {
 	steps := ofEachKind()
 	for len(steps) < 300 {
@@ -310,7 +310,7 @@ func TestTheNewPlanOfTheRestIsToldHowFarTheOldOneCame(t *testing.T) {
 	})
 }
 
-// agents are what the steps of a job ask the model of an agent, in order.
+// agents returns the prompts, in order, that the steps of a job send to the model of an agent.
 func agents(t *testing.T, r events.Request) (asked []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -332,7 +332,7 @@ func agents(t *testing.T, r events.Request) (asked []string) {
 	return asked
 }
 
-// contains fails for each text that is missing in another.
+// contains fails the test for each wanted text that is missing.
 func contains(t *testing.T, text string, wanted ...string) {
 	t.Helper()
 	for _, want := range wanted {
@@ -355,8 +355,7 @@ func TestALaterStepSeesTheRequestThePlanAndTheFindingsBeforeIt(t *testing.T) {
 	contains(t, asked[1], "Draw.", "Write about boats", "for children", "1. [✓] look: Look.\n2. [→] draw: Draw. (this step)\n", "This is step 2 of 2.", "finding 1")
 }
 
-// The steps of the default plan say nothing of what the request is about.
-//
+// The steps of the default plan do not repeat what the request is about.
 // proves O5
 func TestEachStepOfTheDefaultPlanIsToldTheRequest(t *testing.T) {
 	r := boats("j5")
@@ -370,8 +369,7 @@ func TestEachStepOfTheDefaultPlanIsToldTheRequest(t *testing.T) {
 	}
 }
 
-// An expert that was chosen for the whole request gets it as its own, once.
-//
+// An expert chosen for the whole request receives it once, as its own goal.
 // proves C9
 func TestAChosenExpertGetsTheRequestOnceAndTheFactsOfTheJob(t *testing.T) {
 	r := boats("j6")

@@ -22,7 +22,7 @@ type errand struct {
 	says func(q *llmtest.Question) llmtest.Answer
 	// people are the answers to requests, by kind or by question.
 	people map[string]string
-	// wide is how many calls are in flight at once; 1 when 0.
+	// wide is how many calls are in flight at once; 0 means 1.
 	wide   int
 	end    events.Status
 	limits events.Limits
@@ -183,7 +183,7 @@ func errands() []errand {
 			name: "agents side by side", keys: "tools: [fetch]\n", wide: 3,
 			steps: []events.SubJob{agentStep("a", "Page x."), agentStep("b", "Page y."), agentStep("c", "Page z."), agentStep("d", "Join.", "a", "b", "c")},
 			says: func(q *llmtest.Question) llmtest.Answer {
-				_, goal, _ := strings.Cut(q.All(), "Page ") // The step's own goal stands before those of its neighbours.
+				_, goal, _ := strings.Cut(q.All(), "Page ") // The step's goal precedes those of its neighbours.
 				if at := strings.Index(q.All(), "Join."); at >= 0 && at < strings.Index(q.All(), "Page ") {
 					return words("joined")
 				}
@@ -209,7 +209,7 @@ func errands() []errand {
 	}
 }
 
-// cardsOf are the cards of an errand, by file.
+// cardsOf returns the cards of an errand, by file.
 func (c *errand) cardsOf(shop string) map[string]string {
 	pay := "kind: http\nurl: " + shop + "/pay/{inputs.order}\n"
 	return map[string]string{

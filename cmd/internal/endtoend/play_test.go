@@ -188,7 +188,7 @@ type trap struct {
 	nth    int
 	pause  bool
 	sprung chan struct{} // Closed at the boundary.
-	woken  chan struct{} // Closed when a paused service may go on.
+	woken  chan struct{} // Closed when a paused service may continue.
 
 	mu     sync.Mutex // Guards points and awake; never held while a service is paused.
 	points []string

@@ -16,7 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 )
 
-// withAgent gives the system an agent "agent" whose model says what f says to the last message that it got.
+// withAgent adds an agent "agent" whose model answers what f returns for the last message that it got.
 func (s *system) withAgent(dir, front string, f func(text string) string) *llmtest.Server {
 	s.Helper()
 	if err := os.WriteFile(filepath.Join(dir, "agent.md"), []byte("---\nname: Agent\nkind: llm\n"+front+"---\nTalk.\n"), 0o600); err != nil {
@@ -29,7 +29,7 @@ func (s *system) withAgent(dir, front string, f func(text string) string) *llmte
 	return model
 }
 
-// said lists what a session has on record.
+// said lists the recorded conversation of a session.
 func (s *system) said(session, user string) (list []string) {
 	s.Helper()
 	page, err := client.New(s.Bus).Conversation(session, user).Page(s.Context(), 0, 100)
@@ -171,7 +171,7 @@ func TestTheNextMessageOfASessionIsTheAnswerAlsoAfterARestart(t *testing.T) {
 	reviewed := false
 	for name, c := range map[string]struct {
 		message events.Request
-		// status is what becomes of the job that asks; new is true if the message is a job of its own.
+		// status is what happens to the job that asks; new is true if the message starts a job of its own.
 		status events.Status
 		new    bool
 		reason string

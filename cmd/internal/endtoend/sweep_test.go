@@ -17,7 +17,7 @@ type scene struct {
 	name    string
 	request events.Request
 	split   func(*events.Work) *events.Plan
-	// on and say interfere once, when the log has an event of a kind.
+	// on and say act once, when the log has an event of a kind.
 	on  events.Kind
 	say func(s *system)
 	end events.Status

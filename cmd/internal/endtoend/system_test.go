@@ -56,7 +56,7 @@ type system struct {
 	runs    map[string]int // Executions of experts, by "<job>/<subjob>/<run>".
 }
 
-// virtual runs a test in a bubble, with a clock of its own.
+// virtual runs a test in a bubble, with a virtual clock.
 func virtual(t *testing.T, f func(s *system)) {
 	t.Helper()
 	servicetest.Virtual(t, func(_ *testing.T, e *servicetest.Env) {
@@ -72,7 +72,7 @@ type service struct {
 	bus *bus.Bus
 }
 
-// start runs a service on a connection of its own. The hook is nil, or called at every boundary.
+// start runs a service on a separate connection. The hook is nil, or called at every boundary.
 func (s *system) start(name string, hook func(point string) error) *service {
 	s.Helper()
 	s.mu.Lock()
@@ -119,7 +119,7 @@ func (s *system) startAll() {
 	}
 }
 
-// scripted is a planner that splits: it takes the request's plan as it is and asks split for the rest.
+// scripted is a planner that also splits: it returns the request's plan unchanged, and asks split for the rest.
 func (s *system) scripted(ctx context.Context, b *bus.Bus, p *host.Process) error {
 	sub, err := b.Queues().Consume(ctx, b.Queues().PoolConsumer(events.PlannerPool))
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *system) scripted(ctx context.Context, b *bus.Bus, p *host.Process) erro
 				return err
 			}
 			if _, err := b.Publish(ctx, m, bus.ExpectNone()); err == nil || errors.Is(err, bus.ErrConflict) {
-				_ = d.Ack() // Otherwise it comes again.
+				_ = d.Ack() // Without it the work would be delivered again.
 			}
 		}
 	}
@@ -173,7 +173,7 @@ func (s *system) work(ctx context.Context, t *runner.Task) (events.SubJobReporte
 	for _, key := range []string{"first", "second"} {
 		_, err := t.Hand.Do(ctx, runner.Effect{Key: key, Name: "call", Safe: true}, func(ctx context.Context) (json.RawMessage, error) {
 			if err := ctx.Err(); err != nil {
-				return nil, err // Nothing leaves the house, as with any client of the world outside.
+				return nil, err // Errors are not wrapped, as for any outside client.
 			}
 			s.mu.Lock()
 			s.calls[runOf(w)+"/"+key]++

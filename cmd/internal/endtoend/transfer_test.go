@@ -90,7 +90,7 @@ func TestAJobThatIsTakenAlongAtAnyMomentComesToTheSameEnd(t *testing.T) {
 type travel struct {
 	name    string
 	request events.Request
-	// on and say interfere once, when an event of a kind is in the log.
+	// on and say act once, when an event of a kind is in the log.
 	on  events.Kind
 	say func(s *system)
 }

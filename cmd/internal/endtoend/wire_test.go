@@ -15,7 +15,7 @@ import (
 // frame is one protocol message of a client. A verb without a body has only its line.
 type frame struct {
 	verb, subject string
-	// rest are the words of the line between the subject and the sizes: a reply, or the number of a subscription.
+	// rest are the words of the line between the subject and the sizes: a reply subject, or the number of a subscription.
 	rest   []string
 	header []byte
 	body   []byte
@@ -65,7 +65,7 @@ func (w *wire) InProcessConn() (net.Conn, error) {
 type end struct {
 	net.Conn
 	change func(f *frame)
-	held   []byte // The beginning of a frame that is not complete.
+	held   []byte // The beginning of an incomplete frame.
 }
 
 // Write forwards every complete frame.
@@ -96,8 +96,8 @@ func (e *end) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// next parses the first buffered frame and returns its length, 0 if it is incomplete. A line without anything to change
-// gives no frame.
+// next parses the first buffered frame and returns its length, 0 if it is incomplete. A line without anything to change yields no
+// frame.
 func (e *end) next() (n int, f *frame, err error) {
 	line, _, complete := bytes.Cut(e.held, []byte("\r\n"))
 	words := strings.Fields(string(line))

@@ -52,7 +52,7 @@ func (s *system) words(job string) string {
 	return text
 }
 
-// writer is the default expert, which writes instead of a model. Its answer is that of f.
+// writer is the default expert, which writes instead of a model; f makes its answer.
 func (s *system) writer(f func(w *events.Work) events.SubJobReported) {
 	card := events.Card{ID: "writer", Name: "Writer", Tags: []string{"default"}}
 	s.experts = append(s.experts, runner.Function{Card: card, Run: func(_ context.Context, t *runner.Task) (events.SubJobReported, error) {
@@ -186,7 +186,7 @@ func TestAPlannerThatDiesAmidstTheWordsAsksForNoneTwice(t *testing.T) {
 			}
 			want := 1
 			if point == "answered" {
-				want = 2 // The one under way.
+				want = 2 // The one in progress.
 			}
 			if len(v.told) != want {
 				t.Errorf("killed at %s: asked %d times, want %d", point, len(v.told), want)

@@ -94,7 +94,7 @@ func (c configForms) read(root, name string) error {
 
 // fill adds to a schema the sections of the same file that another service reads.
 func (c configForms) fill(schema form, t reflect.Type) {
-	sections, _ := schema["properties"].(form) // It is one of ours.
+	sections, _ := schema["properties"].(form) // The property is one of ours.
 	for i := range t.NumField() {
 		if field := t.Field(i); field.Type != reflect.TypeFor[host.Skip]() {
 			c.property(sections, t, field)
@@ -132,7 +132,7 @@ func (c configForms) of(t reflect.Type) form {
 	case t == reflect.TypeFor[time.Duration]():
 		return form{"type": "string", "description": "a span of time, 1m30s"}
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[brief]()):
-		value, _ := reflect.New(t).Interface().(brief) // It does.
+		value, _ := reflect.New(t).Interface().(brief) // Every type implements it.
 		return form{"anyOf": []form{{"type": "string", "minLength": 1}, c.of(value.Form())}}
 	case t == reflect.TypeFor[llm.Class]():
 		return form{"enum": texts(llm.Classes())}

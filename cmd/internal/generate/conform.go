@@ -25,7 +25,8 @@ var scenarios = []struct {
 // proof is a comment "proves ID" above a test.
 const proof = "proves "
 
-// outsides are the folders of tests that use the product from outside: through its command line, or over the bus with whole services.
+// outsides are the folders of tests that use the product from outside: through its command line, or over the bus with whole
+// services.
 var outsides = []string{"cmd/jobgraph", "cmd/internal/endtoend"}
 
 // claims are the tests that claim to prove one id.
@@ -53,8 +54,8 @@ func (p proofs) add(id, folder, test string) {
 	c.inside = append(c.inside, test)
 }
 
-// cells are the two cells of a row: what proves the id from outside, and in packages. Without any test the row is open; left is why it
-// has none.
+// cells returns the two cells of a row: what proves the id from outside, and in packages. Without any test the row is open; left
+// says why it has none.
 func (p proofs) cells(id, left string) string {
 	c := cmp.Or(p[id], &claims{})
 	switch {
@@ -121,7 +122,8 @@ func conformancePage(root string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// goalPart shows what becomes of a goal without cards in every profile, whatever the model does: the table that a test compares with runs.
+// goalPart shows what becomes of a goal without cards in every profile, whatever the model does, in the table that a test compares
+// with runs.
 func goalPart(b *bytes.Buffer, root string) error {
 	table, err := os.ReadFile(filepath.Join(root, "cmd/jobgraph/testdata/manners.md"))
 	if err != nil {

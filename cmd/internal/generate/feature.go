@@ -8,11 +8,11 @@ import (
 // feature is a feature of a predecessor system under its number in the inventory.
 type feature struct {
 	id, what string
-	// left is why it is not built; empty for a feature that is.
+	// left says why the feature is not built; empty for one that is.
 	left string
 }
 
-// features are all of them, by system, in order.
+// features lists them all, by system, in order.
 var features = []feature{
 	{"C1", "a job has goal, context, session, preset expert and graph", ""},
 	{"C2", "a SubJob has completion criteria, dependencies, expert, thinking, life cycle, output schema", ""},

@@ -16,7 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// addSchemas makes a JSON Schema of every payload, and of requests, plans, work and cards, and of what verbs take and give.
+// addSchemas makes a JSON Schema of every payload, of requests, plans, work and cards, and of the inputs and outputs of verbs.
 func addSchemas(files map[string][]byte) error {
 	types := map[string]reflect.Type{
 		"request": reflect.TypeFor[events.Request](), "plan": reflect.TypeFor[events.Plan](),
@@ -112,7 +112,7 @@ func optional(s *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
-// jsonNames are the names of the fields of a struct in JSON.
+// jsonNames returns the JSON names of a struct's fields.
 func jsonNames(t reflect.Type) (names []string) {
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

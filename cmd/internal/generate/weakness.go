@@ -9,7 +9,7 @@ import (
 // inventory; "issue" with a number is a report of its users.
 type weakness struct{ id, what string }
 
-// weaknesses are those that concern planning.
+// weaknesses lists the ones that concern planning.
 var weaknesses = []weakness{
 	{"C-weakness-2", "a complaint about inputs is lost, and the job hangs"},
 	{"C-weakness-3", "a step that is too complicated breaks the job; a life cycle of 0 becomes 3"},

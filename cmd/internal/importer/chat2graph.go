@@ -31,7 +31,7 @@ func chat2Graph(root *node, t *target) error {
 	return faults.Err()
 }
 
-// items returns those of a list, or nil.
+// items returns the items of a list, or nil.
 func items(n *node) []*node {
 	if n == nil {
 		return nil

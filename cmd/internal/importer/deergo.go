@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Prompts of the experts that stand for deer-go's agents, whose own prompts are not part of its configuration.
+// Prompts of the experts that replace deer-go's agents, whose own prompts are not part of its configuration.
 const (
 	researcherPrompt = `You research. Look for what the step asks for with the tools that you have, prefer sources that can be checked, and keep what you are told by a
 page apart from what you conclude. End with a list of the sources that you used.`
@@ -79,7 +79,7 @@ func servers(n *node, t *target) {
 	}
 }
 
-// hands is the note about every server: no expert has its tools by default.
+// hands is the note for every server: by default no expert has its tools.
 const hands = "name its tools under tools of the cards that may use them"
 
 func serverOf(n *node, name string, t *target) {

@@ -10,7 +10,7 @@ func allTools() []string {
 	return []string{"ask_person", "fetch", "list_files", "read_file", "terminate", "write_file"}
 }
 
-// manusPrompt stands for OpenManus's own prompt, which is not part of its configuration.
+// manusPrompt replaces OpenManus's own prompt, which is not part of its configuration.
 const manusPrompt = `You solve the task by yourself, step by step, with the tools that you have. Look at what a step gave before you take the next. When the
 work is done, or cannot be done, end it with terminate and say which of the two it is.`
 
@@ -54,7 +54,7 @@ func manusModel(n, first *node, name string, t *target, c *card) {
 		return
 	}
 	pick := func(key string) *node { return cmp.Or(n.get(key), first.get(key)) }
-	to := func(key string) string { // What a model does not set itself is inherited from the first.
+	to := func(key string) string { // Models inherit from the first what they do not set themselves.
 		if n != first && n.get(key) != nil {
 			return "models." + name + "."
 		}

@@ -24,7 +24,7 @@ type target struct {
 	warnings host.Faults
 }
 
-// warn adds a warning about what stands at a node.
+// warn adds a warning about the content of a node.
 func (t *target) warn(n *node, message, hint string) {
 	f := place(n, "", message, hint)
 	f.Code = events.CodeNotFound
@@ -178,7 +178,7 @@ func encode(b *bytes.Buffer, value any) error {
 // literal escapes a text for a file in which ${ begins a reference.
 func literal(text string) string { return strings.ReplaceAll(text, "${", "$${") }
 
-// literals are texts that stand in a file.
+// literals returns texts in the form that a file has.
 func literals(texts []string) []string {
 	list := make([]string, len(texts))
 	for i, t := range texts {

@@ -14,7 +14,7 @@ var (
 	scriptCall = regexp.MustCompile(`(?:^|[\s"` + "`" + `])(?:\./)?(scripts/[\w-]+\.\w+|\.ci/[\w-]+)`)
 )
 
-// wantedTargets are the commands that users and other documents rely on.
+// wantedTargets are the Makefile targets that users and other documents rely on.
 var wantedTargets = []string{
 	"help", "build", "test", "test-full", "race", "fuzz", "bench", "lint", "fmt", "tidy", "gen", "verify",
 	"up", "run", "images", "e2e", "e2e-compose", "sweep",

@@ -153,8 +153,8 @@ func (t *Tree) eachImport(visit func(file *GoFile, at token.Pos, target string))
 	}
 }
 
-// Links finds what gets into a package by any way, over packages that it imports: into the contract anything
-// but the standard library, into a service more than a service needs, gRPC into anything.
+// Links finds unwanted packages that are linked in, directly or through others: into the contract anything but the standard
+// library, into a service more than a service needs, gRPC into anything.
 func Links(packages []Package) []Finding {
 	var found []Finding
 	for _, p := range packages {
@@ -175,7 +175,7 @@ func weighed(p Package) []Finding {
 	return []Finding{{name, 0, "needs " + grpc + ": it adds 4 to 9 MB to a program; use a package without it"}}
 }
 
-// refused says why package name may not import target, or "".
+// refused says why package name may not import target, "" if it may.
 func refused(name, target string) string {
 	row, ok := rowOf(name)
 	switch inner := dir(target); {

@@ -18,7 +18,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/internal/lint"
 )
 
-// tags are the build tags of this repository; rules hold for files behind them too.
+// tags are the build tags of this repository; the rules apply to files behind them as well.
 const tags = "e2e,sweep"
 
 // root is the folder that holds go.work, above the folder of this test.

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// guides are the documents that lead a reader into the source.
+// guides are the documents that lead readers into the source.
 var guides = []string{signposts, "CONTRIBUTING.md", "docs/tour.md", "docs/debug.md"}
 
-// maxGlossary is how many words a newcomer has to learn before reading the source.
+// maxGlossary limits the words that a newcomer has to learn before reading the source.
 const maxGlossary = 30
 
 var (
@@ -46,9 +46,9 @@ func References(t *Tree) []Finding {
 	return sorted(found)
 }
 
-// names are the files, folders and declarations of a tree.
+// names holds the files, folders and declarations of a tree.
 type names struct {
-	places map[string]bool            // Files and folders.
+	places map[string]bool            // Existing files and folders.
 	in     map[string]map[string]bool // Declared names by file.
 	all    map[string]bool            // Type.Method and package.Name, anywhere.
 }

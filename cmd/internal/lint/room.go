@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// signposts is the document that says where things are.
+// signposts is the document that says where each thing is.
 const signposts = "ARCHITECTURE.md"
 
 // placed matches a path of this repository in backquotes; names in braces are alternatives.
@@ -53,7 +53,7 @@ func Rooms(t *Tree) []Finding {
 	return sorted(found)
 }
 
-// expand gives the paths for which one with names in braces stands.
+// expand returns the paths that a path with names in braces stands for.
 func expand(place string) []string {
 	before, rest, open := strings.Cut(place, "{")
 	names, after, closed := strings.Cut(rest, "}")

@@ -12,7 +12,7 @@ import (
 // row is one metric: its name, its value and its target. An empty target means that the row is informative.
 type row struct {
 	name, now, goal string
-	// good is whether the target is met.
+	// good reports whether the target is met.
 	good bool
 }
 

@@ -118,7 +118,7 @@ var private = regexp.MustCompile(`(?i)\b(` + strings.Join(vague, "|") + `)\b`)
 // stored is a reason in the states to which stored logs have to fold, byte for byte.
 const stored = "nobody answered request "
 
-// fixed says of a literal that its words are not for us to choose: it is stored, or a single word, which is data.
+// fixed reports whether the words of a literal are not ours to choose: it is stored, or it is a single word, which is data.
 func fixed(literal string) bool {
 	text := strings.Trim(literal, `"`)
 	return text == stored || !strings.Contains(text, " ")
@@ -161,7 +161,7 @@ const (
 	megabyte     = 1_000_000
 )
 
-// weigh reads the sizes of the programs in a folder.
+// weigh measures the programs in a folder, in MB.
 func weigh(bin string) ([]row, error) {
 	entries, err := os.ReadDir(bin)
 	if err != nil {

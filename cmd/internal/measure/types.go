@@ -51,7 +51,7 @@ func (p *program) named(visit func(name string, t *types.Named)) {
 }
 
 const (
-	// wantedMethods limits every method set; above the second limit a type needs a reason.
+	// wantedMethods limits every method set; above methodsNeedReason a type needs a reason.
 	wantedMethods = 60
 	reasonMethods = 40
 	shownTypes    = 8
@@ -122,7 +122,7 @@ type state struct {
 	parts, seen map[*types.Named]bool
 }
 
-// pointed is the type that a pointer points to, if it has a name.
+// pointed returns the named type that a pointer points to.
 func pointed(t types.Type) (*types.Named, bool) {
 	pointer, ok := t.(*types.Pointer)
 	if !ok {
@@ -132,7 +132,7 @@ func pointed(t types.Type) (*types.Named, bool) {
 	return named, ok
 }
 
-// fields counts those of the structs that values of a type hold.
+// fields counts the fields of the structs that values of a type hold.
 func (s *state) fields(t types.Type) int {
 	switch t := t.(type) {
 	case *types.Pointer:
@@ -160,7 +160,7 @@ func (s *state) fields(t types.Type) int {
 	return 0
 }
 
-// field counts one field, and those of the structs that it holds.
+// field counts one field and the fields of the structs that it holds.
 func (s *state) field(t types.Type) int {
 	if part, ok := pointed(t); ok && s.parts[part] {
 		return 0

@@ -46,7 +46,7 @@ func write(repository, version, folder string) error {
 	return nil
 }
 
-// one writes the files of a module version, as the protocol of module proxies requires.
+// one writes the files of one module version, as the protocol of module proxies requires.
 func one(repository, tag, dir, version, folder string) error {
 	text, err := git(repository, "show", tag+":"+dir+"/go.mod")
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// BenchmarkFirstPaint is how long after the navigation a page shows the graph of a job, and the memory of its scripts then.
+// BenchmarkFirstPaint measures how long after a navigation the page shows the graph of a job, and the memory of its scripts at that
+// time.
 func BenchmarkFirstPaint(b *testing.B) {
 	s := begin(b, trip())
 	for _, n := range []int{500, 10_000} {
@@ -39,7 +40,7 @@ func BenchmarkFirstPaint(b *testing.B) {
 	}
 }
 
-// soon waits for an expression that it evaluates before every picture of the browser.
+// soon waits for a value of an expression, which it evaluates before every frame of the browser.
 func soon[T any](v *view, js string) T {
 	v.Helper()
 	ctx, cancel := context.WithTimeout(v.ctx, patience)
@@ -51,7 +52,7 @@ func soon[T any](v *view, js string) T {
 	return value
 }
 
-// BenchmarkEventToPage is how long after its time in the log the end of a step is on the page.
+// BenchmarkEventToPage measures the time from the end of a step in the log until it is on the page.
 func BenchmarkEventToPage(b *testing.B) {
 	files := trip()
 	files["experts/quick.md"] = "---\nname: Quick\ndescription: Answers at once\nkind: command\nsandbox: none\ncommand: [sh, -c, 'cat >/dev/null; sleep 0.2; echo 1']\n---\n"
@@ -65,7 +66,7 @@ func BenchmarkEventToPage(b *testing.B) {
 		}
 		steps = append(steps, map[string]any{"id": fmt.Sprintf("s%d", i), "goal": "go on", "expert": "Quick", "dependencies": []string{after}})
 	}
-	v := look(s, desktop, "/jobs") // One browser for all jobs, as of a person who works.
+	v := look(s, desktop, "/jobs") // One browser for all jobs, as a person at work has it.
 	var lags []float64
 	for b.Loop() {
 		id := fmt.Sprintf("lag-%d", len(lags))
@@ -98,12 +99,12 @@ func BenchmarkEventToPage(b *testing.B) {
 // ours matches the symbols of the packages that jobgraph has for its console alone.
 var ours = regexp.MustCompile(`gateway/internal/(console|render)\.|pkg/canvas\.|yuin/goldmark|alecthomas/chroma|dlclark/regexp2|microcosm-cc/bluemonday|aymanbagabas/go-udiff`)
 
-// BenchmarkSize is what the browser loads, compressed, and what the console adds to the program: its own packages, and the libraries that make
-// HTML for it.
+// BenchmarkSize measures what the browser loads, compressed, and what the console adds to the program: its own packages, and the
+// libraries that make HTML for it.
 func BenchmarkSize(b *testing.B) {
 	s := begin(b, trip())
 	program := filepath.Join(b.TempDir(), "jobgraph")
-	build := exec.Command("go", "build", "-o", program, "./cmd/jobgraph") // With its symbols.
+	build := exec.Command("go", "build", "-o", program, "./cmd/jobgraph") // Unlike a release, it keeps its symbols.
 	build.Dir = root()
 	if said, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, said)
@@ -120,14 +121,14 @@ func BenchmarkSize(b *testing.B) {
 				b.Fatal(err)
 			}
 			r.Header.Set("Accept", "text/html,*/*")
-			r.Header.Set("Accept-Encoding", "gzip") // Set by hand, it stays compressed.
+			r.Header.Set("Accept-Encoding", "gzip") // A header that is set by hand leaves the body compressed.
 			r.Header.Set("Authorization", "Bearer "+token)
 			answer, err := http.DefaultClient.Do(r)
 			if err != nil {
 				b.Fatal(err)
 			}
 			n, err := io.Copy(io.Discard, answer.Body)
-			_ = answer.Body.Close() // It is read.
+			_ = answer.Body.Close() // The body has been read.
 			if err != nil || answer.StatusCode != http.StatusOK {
 				b.Fatal(path, answer.Status, err)
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 )
 
-// Everything that can be done in the console is done once: with jobs, steps, plans, questions, schedules, sessions and what was set aside.
+// Every action of the console is played once: on jobs, steps, plans, questions, schedules, sessions and dead letters.
 func TestEveryAction(t *testing.T) {
 	files := trip()
 	files["model.yaml"] = `answers:

@@ -19,12 +19,12 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// one is a plan of one step.
+// one returns a plan of one step.
 func one(id, expert, title string) map[string]any {
 	return map[string]any{"title": title, "subjobs": []any{map[string]any{"id": id, "goal": title, "title": title, "expert": expert}}}
 }
 
-// asleep hides the page, as a browser does with one that is covered for a night; awake shows it again.
+// asleep hides the page, as a browser does when it is covered, or shows it again.
 func asleep(v *view, hidden bool) {
 	v.Helper()
 	eval[bool](v, fmt.Sprintf("(Object.defineProperty(document, 'hidden', {value: %t, configurable: true}), document.dispatchEvent(new Event('visibilitychange')))", hidden))
@@ -128,7 +128,7 @@ printf '"'
 	}
 }
 
-// A page that nothing showed for a day has missed nothing, and says so if its job was made again meanwhile.
+// A page that was hidden for a day has missed nothing, and says so if its job was deleted and created again meanwhile.
 func TestABrowserThatSleeps(t *testing.T) {
 	s := begin(t, trip())
 	s.submit("trip", one("pack", "Clerk", "Pack"), nil)
@@ -147,12 +147,12 @@ func TestABrowserThatSleeps(t *testing.T) {
 	s.api(http.MethodDelete, "/jobs/trip", nil, nil)
 	s.submit("trip", one("pack", "Clerk", "Pack again"), nil)
 	s.finished("trip")
-	// Its log is later in the stream than what the page has seen: it is another job under the id.
+	// The log of the new job begins after the last event that the page has seen.
 	asleep(v, false)
 	v.read(".job-head h1", "Pack again")
 }
 
-// A question that two people have before them is answered once; the second one learns it.
+// A question that two people have open is answered once, and the second one learns of it.
 func TestTwoPeopleAtOneQuestion(t *testing.T) {
 	s := begin(t, trip())
 	s.submit("ask", one("count", "Person", "How many will come"), nil)
@@ -160,7 +160,7 @@ func TestTwoPeopleAtOneQuestion(t *testing.T) {
 	for _, v := range []*view{ann, bob} {
 		v.write("article input[type=number]", "7")
 	}
-	asleep(bob, true) // His page does not hear of it.
+	asleep(bob, true) // The hidden page does not hear of the answer.
 	ann.click("article button[type=submit]", "Answer")
 	ann.read("#app", "Nothing waits for you")
 	bob.write("article input[type=number]", "8")
@@ -186,7 +186,7 @@ func TestTwoPeopleAtOneQuestion(t *testing.T) {
 	}
 }
 
-// A token that is taken away in the middle of a session ends it; another one goes on at the same place, with the rights of its roles.
+// Revoking a token ends the session of a page; another token continues at the same place, with the rights of its roles.
 func TestATokenIsRevoked(t *testing.T) {
 	files := trip()
 	entry := func(user, role string) string {
@@ -214,7 +214,7 @@ func TestATokenIsRevoked(t *testing.T) {
 	v.gone("a[href='#/submit']")
 }
 
-// Ten thousand events that come at once are all on the page, and the last one is what it shows.
+// Ten thousand events that arrive at once all reach the page, which ends up showing the last one.
 func TestAFloodOfEvents(t *testing.T) {
 	const n = 10_000
 	s := begin(t, trip())

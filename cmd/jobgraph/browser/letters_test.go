@@ -12,8 +12,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// A job in quarantine is set aside with the reason and what to do. It is gone from there once its cause is repaired and it was tried again,
-// and so is one that was deleted.
+// A job in quarantine is listed with the reason and what to do. It leaves the list when it is tried again after the cause was
+// repaired, or deleted.
 func TestJobsInQuarantine(t *testing.T) {
 	s := begin(t, trip())
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -42,7 +42,7 @@ func TestJobsInQuarantine(t *testing.T) {
 	v.read("[data-letter=mend] .copyable", "jobgraph delete mend --force")
 	picture(v, "quarantine")
 
-	// It stumbles again while its cause is there; once that is repaired it goes on, and with it the edit of its plan.
+	// Trying again fails while the cause remains. Once it is repaired, the job goes on, and so does the edit of its plan.
 	since := func() string {
 		var list struct{ Letters []struct{ ID, Since string } }
 		s.api(http.MethodGet, "/dlq", nil, &list)
@@ -68,7 +68,7 @@ func TestJobsInQuarantine(t *testing.T) {
 	v.step("more", "finished")
 	v.visit("/letters")
 
-	// Deleting asks once more.
+	// Deleting asks for confirmation.
 	v.click("[data-letter=drop] button", "Delete")
 	v.click("[data-letter=drop] button", "Delete for good")
 	v.read("main", "Nothing was set aside")

@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The modules of the console keep their rules: facts, frames, streams, forms, words, pictures. The rules are in TypeScript, beside the
-// sources.
+// The modules of the console keep the rules that are written in TypeScript beside the sources: facts, frames, streams, forms,
+// words, pictures.
 func TestModules(t *testing.T) {
 	bundle := exec.Command("go", "tool", "esbuild", "../services/gateway/internal/console/test/all.ts", "--bundle", "--target=es2022", "--log-level=warning")
 	bundle.Dir, bundle.Stderr = root()+"/cmd", t.Output()
@@ -19,7 +19,7 @@ func TestModules(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := launch(t, "", desktop)
-	v.do(chromedp.Navigate("data:text/html,<title>Rules</title>")) // A browser gives an empty page no frames.
+	v.do(chromedp.Navigate("data:text/html,<title>Rules</title>")) // A browser draws no frames for an empty page.
 	eval[bool](v, string(script)+";true")
 	v.expression("!!window.results")
 	results := eval[[][2]string](v, "window.results")

@@ -38,7 +38,7 @@ func chromium(t testing.TB) string {
 	return ""
 }
 
-// pause is the time between two looks at a page that does not show yet what a test waits for.
+// pause is the time between two looks at a page for something that is not there yet.
 const pause = 50 * time.Millisecond
 
 // screen is the size of a page.
@@ -55,7 +55,7 @@ var (
 // view is a page of the console in a browser of its own. What must not happen is collected and fails the test at its end.
 type view struct {
 	testing.TB
-	ctx  context.Context // Of the page; stored, since a test has one page for all of its steps.
+	ctx  context.Context // Of the page. It is stored because a test has one page for all its steps.
 	site string          // HOST:PORT of the gateway.
 
 	mu      sync.Mutex // Guards what follows.
@@ -72,17 +72,17 @@ func look(s *stack, size screen, path string) *view {
 	return v
 }
 
-// launch starts a browser with an empty page, which may ask one site alone.
+// launch starts a browser with an empty page that may load from one site only.
 func launch(t testing.TB, site string, size screen) *view {
 	t.Helper()
 	dir := t.TempDir()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(dir), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("disable-gpu", true),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("force-prefers-reduced-motion", true),
-		chromedp.Flag("disable-ipc-flooding-protection", false), // A person's browser has it.
+		chromedp.Flag("disable-ipc-flooding-protection", false), // A person's browser has this protection.
 	)
 	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // It refuses to run as root with a sandbox.
+		options = append(options, chromedp.NoSandbox) // As root, Chromium does not run in its sandbox.
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, end := chromedp.NewContext(ctx)
@@ -91,11 +91,11 @@ func launch(t testing.TB, site string, size screen) *view {
 		if t.Failed() {
 			v.tell()
 		}
-		_ = chromedp.Cancel(ctx) // It waits for the browser to end.
+		_ = chromedp.Cancel(ctx) // Cancel waits for the browser to end.
 		end()
 		cancel()
 	})
-	if err := chromedp.Listen(ctx, v.hear); err != nil { // It starts the browser, and so has no deadline.
+	if err := chromedp.Listen(ctx, v.hear); err != nil { // Listen starts the browser, so it may not have a deadline.
 		t.Fatal("browser:", err)
 	}
 	for _, enable := range []cdp.Command[cdp.Empty, cdp.Empty]{log.Enable, runtime.Enable} {
@@ -141,7 +141,7 @@ func eval[T any](v *view, js string) T {
 	return get(v, chromedp.Evaluate[T](js))
 }
 
-// hear collects what must not happen.
+// hear records events that must not happen.
 func (v *view) hear(event any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -166,7 +166,7 @@ func (v *view) hear(event any) {
 	}
 }
 
-// clean fails the test if something happened that must not.
+// clean fails the test if an event happened that must not.
 func (v *view) clean() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -178,7 +178,7 @@ func (v *view) clean() {
 	}
 }
 
-// tell shows the page of a test that failed.
+// tell logs what the page of a failed test shows.
 func (v *view) tell() {
 	ctx, cancel := context.WithTimeout(v.ctx, patience/9)
 	defer cancel()
@@ -187,7 +187,7 @@ func (v *view) tell() {
 	}
 	if dir := os.Getenv("BROWSER_OUT"); dir != "" {
 		if picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot()); err == nil {
-			_ = os.WriteFile(filepath.Join(dir, strings.ReplaceAll(v.Name(), "/", "-")+".png"), picture, 0o600) // A help for people.
+			_ = os.WriteFile(filepath.Join(dir, strings.ReplaceAll(v.Name(), "/", "-")+".png"), picture, 0o600) // The picture only helps people.
 		}
 	}
 }
@@ -208,7 +208,7 @@ func (v *view) expression(js string) {
 		if err == nil {
 			return
 		}
-		if ctx.Err() != nil || !strings.Contains(err.Error(), "context") { // A page that is loaded again has another context.
+		if ctx.Err() != nil || !strings.Contains(err.Error(), "context") { // A page that is being reloaded has lost its context.
 			v.Fatalf("not within %s: %s: %v", patience, js, err)
 		}
 	}
@@ -249,7 +249,7 @@ func (v *view) click(selector, text string) {
 	v.do(chromedp.MouseClickXY(at[0], at[1]))
 }
 
-// write types into a field.
+// write types a text into a field.
 func (v *view) write(selector, text string) {
 	v.Helper()
 	v.see(selector)
@@ -257,14 +257,14 @@ func (v *view) write(selector, text string) {
 	v.do(chromedp.SendKeys(chromedp.CSS(selector), text))
 }
 
-// keys types keys as a person who has no mouse.
+// keys presses keys, like a person without a mouse.
 func (v *view) keys(keys ...string) {
 	v.Helper()
 	for _, k := range keys {
 		for _, r := range k {
 			events := kb.Encode(r)
 			down, up := *events[0], *events[len(events)-1]
-			for _, e := range events[1:] { // One event, as of a keyboard: a page that takes the key gets no character.
+			for _, e := range events[1:] { // One key event, as from a keyboard: if the page takes the key, no character follows.
 				if e.Type == kb.KeyChar {
 					down.Text, down.UnmodifiedText = e.Text, e.UnmodifiedText
 				}
@@ -305,7 +305,7 @@ func (v *view) step(id, state string) {
 
 func quoted(text string) string { return quotedJSON(text) }
 
-// quotedJSON is a value as an expression of JavaScript.
+// quotedJSON returns a value as a JavaScript expression.
 func quotedJSON(value any) string {
 	b, err := json.Marshal(value)
 	if err != nil {
@@ -314,13 +314,13 @@ func quotedJSON(value any) string {
 	return string(b)
 }
 
-// shade shows the page dark or light.
+// shade switches the page to the dark or light theme.
 func shade(v *view, theme string) {
 	v.Helper()
 	eval[bool](v, "(document.documentElement.dataset.theme = "+quoted(theme)+", document.dispatchEvent(new Event('themechange')))")
 }
 
-// picture takes a picture of the page, if pictures are wanted: PICTURES names their folder.
+// picture saves a screenshot if the variable PICTURES names a folder.
 func picture(v *view, name string) {
 	v.Helper()
 	dir := os.Getenv("PICTURES")

@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// wide is a plan of n steps that wait for its first one, in ranks of fifty.
+// wide returns a plan of n steps that depend on its first one, in ranks of fifty.
 func wide(n int) map[string]any {
 	steps := []any{map[string]any{"id": "pack", "goal": "wait", "expert": "Clerk"}}
 	for i := 1; i < n; i++ {
@@ -72,7 +72,7 @@ func everyPage(v *view) {
 	}
 }
 
-// inert looks for elements that the texts of strangers have become.
+// inert fails the test if text written by strangers has become an element of the page.
 func inert(v *view, where string) {
 	v.Helper()
 	if n := eval[int](v, `document.querySelectorAll("#app script, #app img:not([src^='/api/']), #app svg[onload], #app [onerror], #app iframe, #app a[href^='javascript']").length`); n > 0 {
@@ -112,7 +112,7 @@ func byKeyboard(v *view) {
 	v.read(".job-head", "stopped")
 }
 
-// act does what can be done with a job and its steps.
+// act uses the actions of a job and its steps.
 func act(s *stack, v *view) {
 	v.Helper()
 	s.open("pack", "drive", "menu", "party")
@@ -144,7 +144,7 @@ func act(s *stack, v *view) {
 	v.expression("location.hash === '#/jobs'")
 }
 
-// revoked takes the token away.
+// revoked removes the token and sees the page ask for another.
 func revoked(v *view) {
 	v.Helper()
 	command(v, network.ClearBrowserCookies, cdp.Empty{})
@@ -187,7 +187,7 @@ func TestManySteps(t *testing.T) {
 		v := look(s, desktop, "/jobs/"+id)
 		v.expression(fmt.Sprintf("document.querySelector('job-graph')?.shown?.subjobs.length === %d", n))
 		v.step("pack", "running")
-		// Enter right after the last letter, before the next picture.
+		// Enter follows right after the last letter, before the next frame.
 		eval[bool](v, fmt.Sprintf(`(() => {
 			const e = document.querySelector("#find");
 			e.focus();

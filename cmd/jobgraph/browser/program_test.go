@@ -56,7 +56,7 @@ var programs = sync.OnceValues(func() (string, error) {
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if dir, _ := programs(); dir != "" {
-		_ = os.RemoveAll(dir) // The system's folder for what is temporary.
+		_ = os.RemoveAll(dir) // The folder is temporary anyway.
 	}
 	os.Exit(code)
 }
@@ -90,13 +90,13 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// free is an address of this machine that nothing listens on, of those that no connection is given by itself.
+// free returns an unused address of this machine, with a port that the system does not assign to outgoing connections.
 func free(t testing.TB) string {
 	t.Helper()
 	for range 100 {
 		at := fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(20_000))
 		if l, err := net.Listen("tcp", at); err == nil {
-			_ = l.Close() // It was only to find the port.
+			_ = l.Close() // It only served to find the port.
 			return at
 		}
 	}
@@ -142,7 +142,7 @@ func (s *stack) start() {
 		if err != nil {
 			return false
 		}
-		_ = r.Body.Close() // Its status is what counts.
+		_ = r.Body.Close() // Only its status matters.
 		return r.StatusCode == http.StatusOK
 	}, func() string { return s.said.String() })
 }
@@ -170,7 +170,7 @@ func (s *stack) run(program string, args ...string) (*exec.Cmd, *output) {
 	return c, said
 }
 
-// kill ends the process and all that it has started, at once.
+// kill ends the process and everything that it has started, at once.
 func (s *stack) kill() {
 	if s.up == nil {
 		return
@@ -184,7 +184,7 @@ func end(c *exec.Cmd) {
 	_ = c.Wait()
 }
 
-// runner starts a runner of its own for the card Travel in a folder of the stack; the caller may kill it.
+// runner starts a separate runner for the card Travel in a folder of the stack; the caller may kill it.
 func (s *stack) runner(cards string) *exec.Cmd {
 	s.Helper()
 	dir, err := programs()
@@ -224,7 +224,7 @@ func (s *stack) until(what string, ok func() bool, more ...func() string) {
 	}
 }
 
-// open lets steps go on that wait for a gate: the card "Clerk" ends when the file of its goal is there.
+// open releases steps that wait for a gate: the card "Clerk" ends when the file named by its goal exists.
 func (s *stack) open(gates ...string) {
 	s.Helper()
 	for _, g := range gates {
@@ -272,7 +272,7 @@ func (s *stack) ask(method, path string, body any) []byte {
 	if err != nil {
 		s.Fatal(err)
 	}
-	defer func() { _ = answer.Body.Close() }() // It is read.
+	defer func() { _ = answer.Body.Close() }() // The body has been read.
 	text, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode >= 300 {
 		s.Fatalf("%s %s: %d %s %v", method, path, answer.StatusCode, text, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// trip is the files of a stack whose job has every kind of step: a program, a person with a form, an agent whose write has to be
-// approved, and work for a runner of its own.
+// trip returns the files of a stack whose job has every kind of step: a program, a person with a form, an agent whose write needs
+// approval, and work for a separate runner.
 func trip() map[string]string {
 	gate := `#!/bin/sh
 goal=$(grep -o '"goal": *"[^"]*"' | head -n 1 | cut -d '"' -f 4)
@@ -36,7 +36,7 @@ echo "\"$goal: done\""
 	}
 }
 
-// tripPlan is its plan.
+// tripPlan is the plan of that job.
 func tripPlan() map[string]any {
 	step := func(id, expert, title string, after ...string) map[string]any {
 		return map[string]any{"id": id, "goal": title, "title": title, "expert": expert, "dependencies": after}
@@ -63,7 +63,7 @@ func TestTheFirstSession(t *testing.T) {
 	v := look(s, desktop, "/jobs")
 	v.read("main", "There are no jobs yet")
 
-	// Submit a plan of one's own.
+	// Submit a plan.
 	v.click("a", "New job")
 	v.write("#new-goal", "A summer party for the team")
 	v.click("summary", "More")
@@ -117,11 +117,11 @@ func TestTheFirstSession(t *testing.T) {
 	v.step("party", "finished")
 	v.read(".job-head", "finished")
 
-	// Wind back to where nothing had been done.
+	// Wind back to the time before any work was done.
 	eval[bool](v, "(document.querySelector('#slider').focus(), true)")
 	v.expression("document.querySelector('#slider').max > 10")
 	v.keys(kb.Home)
-	on := func(event string) { // One event on, until one of this kind.
+	on := func(event string) { // Moves forward event by event, until one of this kind.
 		for told := ""; !strings.HasSuffix(told, event); {
 			v.keys(kb.ArrowRight)
 			told = wound(v)
@@ -138,7 +138,7 @@ func TestTheFirstSession(t *testing.T) {
 	v.click(".slider button", "To the end")
 	v.step("party", "finished")
 
-	// A step and what it did.
+	// Look at a step and what it did.
 	v.visit("/jobs/" + job + "?step=invite")
 	v.click(".drawer [role=tab]", "Journal")
 	v.read(".drawer", "write_file")
@@ -172,7 +172,7 @@ func TestTheFirstSession(t *testing.T) {
 	v.gone(".s-finished")
 }
 
-// wound is the event that the slider stands at, once the page shows it.
+// wound returns the event at which the slider stands, once the page shows it.
 func wound(v *view) string {
 	v.Helper()
 	v.expression("document.querySelector('#slider').getAttribute('aria-valuetext').startsWith(`event ${Number(document.querySelector('#slider').value) + 1} of`)")

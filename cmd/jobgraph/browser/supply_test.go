@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// scarce is the files of a stack with budgets, and a model that has a price and a limit of one request a minute.
+// scarce returns the files of a stack with budgets and a model that has a price and a limit of one request per minute.
 func scarce() map[string]string {
 	files := trip()
 	files["model.yaml"] = `answers:
@@ -35,13 +35,14 @@ models:
 	return files
 }
 
-// A pool that loses its worker, a model without room and budgets that are nearly spent are said where they are, and above all of it.
+// A pool without its worker, a model at its limits and budgets that are nearly spent are shown on their tabs, and summed up above
+// all tabs.
 func TestWhatWorkNeeds(t *testing.T) {
 	s := begin(t, scarce())
 	far := s.runner("far")
 	v := look(s, desktop, "/experts")
 
-	// Nothing needs care yet.
+	// Nothing needs attention yet.
 	v.read(".expert", "Travel")
 	v.visit("/experts?tab=pools")
 	v.read("tr[data-row=far]", "has workers")
@@ -56,7 +57,7 @@ func TestWhatWorkNeeds(t *testing.T) {
 	v.read("tr[data-row=day]", "in ")
 	v.gone(".care li")
 
-	// A plan takes the one request of the minute, and most of the money of the day: 0.35 + 0.50.
+	// One plan uses up the request of this minute and most of the day's money: 0.35 + 0.50.
 	s.api(http.MethodPost, "/jobs", map[string]any{"id": "walk", "goal": "Plan a walk", "session": "talk", "models": map[string]string{"planner": "fast"}, "finalize": "none"}, nil)
 	v.read(".care", "The budget of the day is nearly spent: it renews in")
 	v.read("tr[data-row=day]", "tokens · $0.85")
@@ -73,7 +74,7 @@ func TestWhatWorkNeeds(t *testing.T) {
 	byKeys(v)
 	picture(v, "supply")
 
-	// What is not there, and what a terminal says.
+	// Ask for a job that does not exist, and for the command at a terminal.
 	v.visit("/experts?tab=budgets&job=none")
 	v.read(".fault", "no job none")
 	v.visit("/experts?tab=budgets&job=walk")
@@ -95,7 +96,7 @@ func TestWhatWorkNeeds(t *testing.T) {
 	v.expression("![...document.querySelectorAll('.care')].some((e) => e.innerText.includes('Pool far'))")
 }
 
-// byKeys goes through the tabs, asks for the budgets of a session, and comes to the pools, without a mouse.
+// byKeys goes through the tabs, asks for the budgets of a session and returns to the pools, without a mouse.
 func byKeys(v *view) {
 	v.Helper()
 	v.keys("/")
@@ -113,7 +114,7 @@ func byKeys(v *view) {
 	v.keys("S")
 	v.tabTo("#budget-of", "")
 	v.keys("talk")
-	redrawn(v) // What is not sent yet stays.
+	redrawn(v) // Text that was not sent yet must survive.
 	v.keys(kb.Enter)
 	v.read("tr[data-row='session talk']", "$0.85")
 	v.tabTo("[role=tab]", "Budgets")
@@ -122,14 +123,14 @@ func byKeys(v *view) {
 	v.read("tr[data-row=far]", "no worker")
 }
 
-// redrawn has the page drawn again.
+// redrawn makes the page draw itself again.
 func redrawn(v *view) {
 	v.Helper()
 	eval[bool](v, "(window.drawn = false, dispatchEvent(new HashChangeEvent('hashchange')), requestAnimationFrame(() => requestAnimationFrame(() => (window.drawn = true))), true)")
 	v.expression("window.drawn")
 }
 
-// onAPhone shows that each tab fits.
+// onAPhone checks that each tab fits a phone.
 func onAPhone(s *stack) {
 	s.Helper()
 	v := look(s, phone, "/experts?tab=pools")

@@ -16,7 +16,7 @@ import (
 // One minute of what `jobgraph bench --chaos` does for ten by default: it kills, suspends and restarts all processes,
 // several at once; afterwards log, journals, states and the marks of the programs agree.
 func TestUnderRandomFaultsWhatIsPromisedHolds(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	r := runWithin(t, 5*time.Minute, "jobgraph", []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir()}, []string{
 		"bench", "--chaos", "--duration", "45s", "--seed", "20261123", "-o", "json",
 	}, "")

@@ -18,7 +18,7 @@ const outage = 15 * time.Second
 // The leader of the log in a cluster of three is lost in various ways, with running work and while jobs are submitted.
 // Everything admitted ends successfully, nothing reported is repeated, and the log folds to the saved state.
 func TestJobsSurviveTheLossOfANodeOfThree(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	for _, c := range []struct {
 		name       string
 		lose, mend func(n *nodes, node int)

@@ -28,14 +28,14 @@ const coderExample = "../../../examples/bugfix"
 // witness is a scripted model that counts the answers at each point of a conversation, and holds the first question at some.
 type witness struct {
 	model http.Handler
-	held  chan int // Receives the point of a question that is held.
+	held  chan int // Receives the point of each question that is held back.
 
 	mu       sync.Mutex // Guards the fields below.
 	hold     map[int]bool
 	answered map[int]int
 }
 
-// watchModel serves the script of a file. A point is the number of tools' results in the question.
+// watchModel serves the script in a file. A point is the number of tool results in the question.
 func watchModel(t *testing.T, file string, hold ...int) (w *witness, url string) {
 	t.Helper()
 	script, err := llmtest.LoadScript(file)
@@ -77,7 +77,7 @@ func (w *witness) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 // The runner of the built-in coder is killed with -9 while the model thinks, before it takes a change back, and while the tests of
 // the repository run. The bug is fixed, the tests pass, the model answers each question once, and no finished call is made again.
 func TestTheCoderFixesTheBugThroughKills(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	for _, level := range []string{"namespaces", "landlock", "none"} {
 		t.Run(level, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +111,7 @@ func TestTheCoderFixesTheBugThroughKills(t *testing.T) {
 	}
 }
 
-// boxed fails the test on a machine that does not offer the level.
+// boxed fails the test on a machine that does not offer a sandbox level.
 func (s *stack) boxed(level string) {
 	s.t.Helper()
 	var card events.Card
@@ -130,7 +130,7 @@ func (s *stack) boxed(level string) {
 	s.t.Fatalf("the card does not name its sandbox: %v", card.Tags)
 }
 
-// marking copies the example's repository. Its tests also leave a mark each time they run.
+// marking copies the repository of the example, whose tests leave a mark each time they run.
 func marking(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "ledger")
@@ -152,7 +152,7 @@ func marking(t *testing.T) string {
 	return dir
 }
 
-// calls are the calls of a job with one step, according to its journal.
+// calls returns the calls of a one-step job, according to its journal.
 func (s *stack) calls(job string) []demo.Call {
 	s.t.Helper()
 	ctx, cancel := s.context()
@@ -164,7 +164,7 @@ func (s *stack) calls(job string) []demo.Call {
 	return calls
 }
 
-// begun counts the calls of a tool that were begun.
+// begun counts how many calls of a tool were begun.
 func (s *stack) begun(job, tool string) (n int) {
 	for _, c := range s.calls(job) {
 		if c.Name == "tool "+tool {
@@ -197,7 +197,7 @@ func unrepeated(t *testing.T, kills [][]demo.Call, after []demo.Call) (inFlight 
 	return inFlight
 }
 
-// once checks that each question of a conversation was answered once.
+// once checks that the model answered each question of a conversation once.
 func (w *witness) once(t *testing.T, points int) {
 	t.Helper()
 	w.mu.Lock()
@@ -212,7 +212,7 @@ func (w *witness) once(t *testing.T, points int) {
 	}
 }
 
-// proven runs the tests of the repository that the coder has handed on, and counts their earlier runs.
+// proven runs the tests of the repository that the coder has returned, and counts the earlier runs.
 func (s *stack) proven(job string) {
 	s.t.Helper()
 	dir := s.t.TempDir()

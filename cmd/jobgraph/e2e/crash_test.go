@@ -12,7 +12,7 @@ import (
 // Each process is killed while two SubJobs of a diamond are running. Nothing finished is repeated. What is running is
 // repeated at most once, and only if its runner, or the bus, was killed.
 func TestAJobFinishesWhenAProcessWasKilledInItsMiddle(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	for _, victim := range []string{scheduler, planner, runner, natsServer, "all"} {
 		t.Run(victim, func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +54,7 @@ func TestAJobFinishesWhenAProcessWasKilledInItsMiddle(t *testing.T) {
 
 // Every kind of process is killed once while many jobs are running.
 func TestJobsInMotionSurviveEveryKill(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	s := whole(t)
 	const n = 12
 	jobs := s.many("m", n, diamond())
@@ -95,7 +95,7 @@ func TestJobsInMotionSurviveEveryKill(t *testing.T) {
 	t.Logf("%d SubJobs, %d executions, %d reports seen before a kill, %d kills of a runner or its bus", 4*n, begun, len(done), kills)
 }
 
-// reported are the SubJobs whose reports are in the log.
+// reported returns the SubJobs whose reports are in the log.
 func (s *stack) reported(jobs []string) [][2]string {
 	s.t.Helper()
 	ctx, cancel := s.context()

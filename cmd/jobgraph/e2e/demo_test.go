@@ -9,7 +9,7 @@ import (
 
 // A runner with agents is killed with -9 in the middle of its calls, repeatedly, as `demo crash` shows.
 func TestAgentsOfAKilledRunnerPayNothingTwice(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	env := []string{"HOME=" + t.TempDir(), "PATH=/usr/bin:/bin", "TMPDIR=" + t.TempDir()}
 	for range 3 {
 		r := runProgram(t, "jobgraph", env, []string{"demo", "crash", "-o", "json"}, "")

@@ -19,7 +19,7 @@ const supervised = `mount -t tmpfs -o size=16m tmpfs "$0" && until "$@"; do slee
 // A full disk ends bus and services in one process, with a message that names the disk, and again at every restart. Once
 // there is room, the next start continues: nothing accepted is lost.
 func TestAFullDiskEndsTheAllInOneUntilThereIsRoom(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	unshare, err := exec.LookPath("unshare")
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestAFullDiskEndsTheAllInOneUntilThereIsRoom(t *testing.T) {
 	s.open("j", "b", "c")
 	s.says("cannot write to the store; shutting down")
 	s.says("jobgraph: store: the disk of the store " + filepath.Join(room, "s") + " is full")
-	s.says("jobgraph.room: no space left on device") // That is the next start.
+	s.says("jobgraph.room: no space left on device") // The error belongs to the next start.
 	if r := s.cli("doctor", "--timeout", "5s"); r.code != 69 {
 		t.Errorf("doctor: exit code %d\n%s%s", r.code, r.out, r.err)
 	}

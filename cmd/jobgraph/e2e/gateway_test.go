@@ -46,11 +46,11 @@ func (s *stack) state(e events.Event) uint64 {
 // sseReader reads the events of a job until its end, over as many connections as that takes.
 type sseReader struct {
 	url  string
-	news chan struct{} // Gets a value with each event; a full one loses none.
-	got  []uint64      // Belongs to run until that has ended.
+	news chan struct{} // Gets a value with each event. The channel may drop values, not events.
+	got  []uint64      // Owned by run until it has ended.
 }
 
-// run connects again and again, each time behind the last event.
+// run keeps reconnecting, each time after the last event.
 func (r *sseReader) run(ctx context.Context) {
 	transport := &http.Transport{DisableKeepAlives: true}
 	for ctx.Err() == nil {
@@ -79,7 +79,7 @@ func (r *sseReader) connect(ctx context.Context, transport *http.Transport) (don
 	if err != nil {
 		return false
 	}
-	defer func() { _ = answer.Body.Close() }() // It may be in the middle.
+	defer func() { _ = answer.Body.Close() }() // It may break off in the middle.
 	if answer.StatusCode == http.StatusNoContent {
 		return true
 	}
@@ -87,7 +87,7 @@ func (r *sseReader) connect(ctx context.Context, transport *http.Transport) (don
 	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
 		line := lines.Text()
 		if id, ok := strings.CutPrefix(line, "id: "); ok {
-			seq, _ = strconv.ParseUint(id, 10, 64) // A wrong one is seen in the comparison.
+			seq, _ = strconv.ParseUint(id, 10, 64) // The comparison detects a wrong one.
 		}
 		switch {
 		case line == "event: end":
@@ -103,12 +103,12 @@ func (r *sseReader) connect(ctx context.Context, transport *http.Transport) (don
 	return false
 }
 
-// hook is a server that webhooks are sent to.
+// hook is a server that receives webhooks.
 type hook struct {
 	*httptest.Server
 	mu   sync.Mutex        // Guards told and odd.
-	told map[string]string // Bodies by id.
-	odd  []string          // Ids that came with different bodies.
+	told map[string]string // Bodies by their ids.
+	odd  []string          // Ids that arrived with different bodies.
 }
 
 func newHook(t *testing.T) *hook {
@@ -117,7 +117,7 @@ func newHook(t *testing.T) *hook {
 	h.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // The gateway was killed in the middle.
+			return // The gateway was killed while sending.
 		}
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -131,8 +131,8 @@ func newHook(t *testing.T) *hook {
 	return h
 }
 
-// A gateway is killed a hundred times with -9 in the middle of a stream: its reader gets every event once, and a webhook every end at least
-// once, under one id.
+// A gateway is killed a hundred times with -9 in the middle of a stream: its reader gets every event exactly once, and a webhook
+// gets every end at least once, always under the same id.
 func TestNoEventIsLostOrDoubledAcrossAHundredDeathsOfTheGateway(t *testing.T) {
 	const kills = 100
 	s := bare(t, "")
@@ -147,7 +147,7 @@ func TestNoEventIsLostOrDoubledAcrossAHundredDeathsOfTheGateway(t *testing.T) {
 	})
 	s.state(events.Event{Kind: events.KindJobRequested, Job: "j", Data: &events.JobRequested{Request: events.Request{Goal: "g"}, Rules: events.Rules{Version: events.RulesVersion}}})
 
-	s.cli("doctor").wants(t, 1, "gateways  127.0.0.1:"+s.ports[g]) // The other services are not there.
+	s.cli("doctor").wants(t, 1, "gateways  127.0.0.1:"+s.ports[g]) // The other services are not running.
 	reader := &sseReader{url: "http://127.0.0.1:" + s.ports[g] + "/api/v1/jobs/j/events?until=end", news: make(chan struct{}, 1)}
 	var running sync.WaitGroup
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -178,13 +178,13 @@ func TestNoEventIsLostOrDoubledAcrossAHundredDeathsOfTheGateway(t *testing.T) {
 	chance := rand.New(rand.NewPCG(16, 100))
 	for range kills {
 		select {
-		case <-reader.news: // It is in the middle of the stream, after the last kill.
+		case <-reader.news: // The reader has resumed the stream after the last kill.
 		case <-ctx.Done():
 			t.Fatal("the reader gets nothing any more")
 		}
 		<-time.After(time.Duration(chance.IntN(60)) * time.Millisecond)
 		g.kill()
-		select { // What came before the kill says nothing about the next stream.
+		select { // Events before the kill say nothing about the next stream.
 		case <-reader.news:
 		default:
 		}

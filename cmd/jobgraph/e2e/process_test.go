@@ -23,7 +23,7 @@ import (
 // programs is the folder of the binaries, which TestMain builds once.
 var programs string
 
-// given are the ports that tests of this process have.
+// given are the ports that tests of this process use.
 var given sync.Map
 
 // sources are the programs and where they are built from, relative to this package.

@@ -97,7 +97,7 @@ func (r *route) cut() {
 	r.open = make(chan struct{})
 }
 
-// heal delivers what was sent meanwhile, and everything after it.
+// heal delivers what was held back, and everything that is sent later.
 func (r *route) heal() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

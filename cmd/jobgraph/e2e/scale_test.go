@@ -10,7 +10,7 @@ import (
 
 // Two of each service run at once. Whichever scheduler is active, each is killed once and not restarted in time to help.
 func TestTheStandbyTakesOver(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	s := whole(t)
 	s.add(scheduler)
 	s.add(planner)
@@ -48,7 +48,7 @@ func TestTheStandbyTakesOver(t *testing.T) {
 
 // A runner serves only the given pools and experts; work waits for the runner with its expert.
 func TestARunnerServesASubsetOfTheExperts(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	s := bare(t, "")
 	s.card("left", "left", "work")
 	s.card("right", "right", "work")

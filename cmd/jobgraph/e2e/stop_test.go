@@ -12,7 +12,7 @@ import (
 )
 
 func TestAStoppedJobLeavesNobodyOfItsProcessGroup(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	s := whole(t)
 	s.submit("f", step("a", "forker"), step("b", "forker"))
 	s.await(2, "forked", "f", "")
@@ -29,7 +29,7 @@ func TestAStoppedJobLeavesNobodyOfItsProcessGroup(t *testing.T) {
 
 // The commands of a killed runner end with it; their children are ended by the next runner on the machine.
 func TestAKilledRunnersProcessesAreEnded(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	s := whole(t)
 	s.submit("f", step("a", "forker"))
 	s.await(1, "forked", "f", "a")
@@ -42,7 +42,7 @@ func TestAKilledRunnersProcessesAreEnded(t *testing.T) {
 }
 
 func TestStopThenRecoverAtOnceNeverLeavesTwoLiveRuns(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	s := whole(t)
 	s.hold("sr", "b", "c")
 	s.submit("sr", diamond()...)
@@ -78,7 +78,7 @@ func TestStopThenRecoverAtOnceNeverLeavesTwoLiveRuns(t *testing.T) {
 // A runner is suspended with running work while the job is stopped and recovered: its runs are replaced when their leases
 // are over. When it resumes, it ends its work, and nothing of the old runs is accepted.
 func TestARunnerThatWakesFromThePastIsFencedOut(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	s := whole(t)
 	s.hold("z", "b", "c")
 	s.submit("z", diamond()...)

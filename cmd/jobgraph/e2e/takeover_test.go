@@ -10,7 +10,7 @@ import (
 
 // Another runner continues the work of a killed one when the lease, here the default of 10 s, is over.
 func TestAnotherRunnerTakesOverAboutWhenTheLeaseIsOver(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	s := bare(t, "")
 	s.card("worker", "", "work")
 	s.add(scheduler, "--lease", "10s")
@@ -34,7 +34,7 @@ func TestAnotherRunnerTakesOverAboutWhenTheLeaseIsOver(t *testing.T) {
 
 // A runner that was suspended for longer than its lease continues its work unless it was taken over meanwhile.
 func TestARunnerThatStoodStillKeepsWhatNobodyElseTook(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	s := whole(t)
 	s.hold("j", "b", "c")
 	s.submit("j", diamond()...)
@@ -42,10 +42,10 @@ func TestARunnerThatStoodStillKeepsWhatNobodyElseTook(t *testing.T) {
 	s.await(1, "begin", "j", "c")
 	r := s.of(runner)[0]
 	r.pause()
-	<-time.After(8 * time.Second) // The lease is 3 s, the broker's wait 5 s.
+	<-time.After(8 * time.Second) // The lease is 3 s, the broker's timeout 5 s.
 	r.wake()
 	until(t, "the runner is ready", patience, func() bool { return s.get(r, "/readyz") == 200 })
-	<-time.After(2 * time.Second) // It finds out whether its claims still hold.
+	<-time.After(2 * time.Second) // It checks whether its claims still hold.
 	s.open("j", "b", "c")
 	s.finish("j")
 	for _, id := range []string{"b", "c"} {
@@ -58,7 +58,7 @@ func TestARunnerThatStoodStillKeepsWhatNobodyElseTook(t *testing.T) {
 // The only runner of an expert is restarted repeatedly while jobs are submitted: no plan is rejected because the expert is
 // missing, and no work waits for a lease.
 func TestARollingRestartRejectsNoPlan(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	s := whole(t)
 	r := s.of(runner)[0]
 	var jobs []string

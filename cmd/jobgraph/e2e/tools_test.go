@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The analyst of the example has sql and plot of jobgraph-tools, which lies beside the CLI, in the sandbox of this machine.
+// The analyst of the example uses sql and plot of jobgraph-tools, a program beside the CLI, in the sandbox of this machine.
 func TestTheTableIsAnalysedBySQLAndDrawn(t *testing.T) {
 	const sales = "../../../examples/sales"
 	home, into := t.TempDir(), t.TempDir()

@@ -16,7 +16,7 @@ import (
 //
 // proves D18
 func TestOneJobIsOneTraceOverAllServices(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	c := tracetest.New(t)
 	s := bare(t, "")
 	s.card("worker", "", "work")

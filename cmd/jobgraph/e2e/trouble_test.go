@@ -16,7 +16,7 @@ import (
 )
 
 func TestABusThatIsAwayIsSaid(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	s := whole(t)
 	s.server.kill()
 	for _, args := range [][]string{{"list"}, {"submit", "hello"}, {"get", "j"}, {"stop", "j"}, {"run", "-s", s.url, "hello"}} {
@@ -39,7 +39,7 @@ func TestABusThatIsAwayIsSaid(t *testing.T) {
 
 // The bus is killed and restarted while the services start, at different requests to it.
 func TestServicesBeginWhileTheBusComesAndGoes(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	s := bare(t, "")
 	s.card("worker", "", "work")
 	services := []*process{s.add(scheduler), s.add(planner), s.add(runner)}
@@ -64,7 +64,7 @@ func TestServicesBeginWhileTheBusComesAndGoes(t *testing.T) {
 }
 
 func TestEveryServiceTellsHowItIs(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	s := whole(t)
 	s.submit("j", diamond()...)
 	s.finish("j")
@@ -93,7 +93,7 @@ func TestEveryServiceTellsHowItIs(t *testing.T) {
 }
 
 func TestBadRequestsGetAnAnswer(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	s := whole(t)
 	s.write("broken.json", `{"goal": "x"`)
 	s.write("unknown.json", `{"goal": "x", "colour": "red"}`)
@@ -123,7 +123,7 @@ func TestBadRequestsGetAnAnswer(t *testing.T) {
 
 // Meaningless bytes on each of our subjects stop nothing.
 func TestAnyBytesOnOurSubjectsStopNothing(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	s := whole(t)
 	s.hold("held", "b")
 	s.submit("held", diamond()...)
@@ -172,7 +172,7 @@ func TestAnyBytesOnOurSubjectsStopNothing(t *testing.T) {
 
 // A full disk rejects new jobs with a clear message; once there is room, everything accepted finishes.
 func TestAFullDiskLosesNothingThatWasAccepted(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	s := bare(t, "max_file_store: 4MB")
 	s.card("worker", "", "work")
 	s.add(scheduler)

@@ -12,7 +12,7 @@ import (
 //
 // proves C38
 func TestTheAllInOneGoesOnWhereItWasKilled(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	s, port := empty(t)
 	s.card("worker", "", "work")
 	s.serve(&process{

@@ -20,7 +20,7 @@ import (
 // The example workers in other languages serve a pool of their own, from work message to report, even if the bus is killed.
 // The one in shell uses a client here that implements what it needs of the nats command.
 func TestWorkersInOtherLanguagesServeAPool(t *testing.T) {
-	t.Parallel() // It waits more than it works.
+	t.Parallel() // It mostly waits.
 	for name, argv := range map[string][]string{"python": {"python3", "worker.py"}, "shell": {"bash", "worker.sh"}} {
 		t.Run(name, func(t *testing.T) {
 			s := bare(t, "")
@@ -52,7 +52,7 @@ func TestWorkersInOtherLanguagesServeAPool(t *testing.T) {
 			w.start()
 			s.others = append(s.others, w)
 			s.counts("one two one", 3)
-			if name == "python" { // It reconnects by itself; the one in shell ends with a message.
+			if name == "python" { // It reconnects by itself; the shell worker ends with an error.
 				s.server.kill()
 				s.server.start()
 				s.ready()

@@ -34,7 +34,7 @@ func serve(address string) error {
 	return server.Serve(listener)
 }
 
-// card is what an agent says of itself.
+// card describes the agent.
 func card(at string) any {
 	return map[string]any{
 		"name": "Teller", "description": "Counts the lines and words of a text", "version": "1.0.0",

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// ask sends one call and gives the answer.
+// ask sends one call and returns the answer.
 func ask(t *testing.T, h http.Handler, method, params string) string {
 	t.Helper()
 	w := httptest.NewRecorder()

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// teller keeps the tasks that it was given.
+// teller keeps its tasks.
 type teller struct {
 	mu    sync.Mutex // Guards tasks, and what is in them.
 	tasks map[string]*task
 }
 
-// message is what a caller says.
+// message is a message of a caller.
 type message struct {
 	ID     string `json:"messageId"`
 	TaskID string `json:"taskId"`
@@ -29,7 +29,7 @@ type message struct {
 	} `json:"parts"`
 }
 
-// task is what becomes of it.
+// task is the work on a message.
 type task struct {
 	ID        string     `json:"id"`
 	ContextID string     `json:"contextId"`
@@ -48,7 +48,7 @@ type artifact struct {
 	Parts []map[string]any `json:"parts"`
 }
 
-// rpcError is an answer of JSON-RPC that is no result.
+// rpcError is a JSON-RPC error.
 type rpcError struct {
 	code    int
 	message string
@@ -56,7 +56,7 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", e.message, e.code) }
 
-// answer does what is asked.
+// answer executes a call.
 func (t *teller) answer(c *call) (any, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,7 +83,7 @@ func (t *teller) find(id string) (*task, error) {
 	return nil, &rpcError{-32001, "task not found"}
 }
 
-// send begins a task, or goes on with one that has asked for its text.
+// send begins a task, or continues one that has asked for its text.
 func (t *teller) send(m *message) (*task, error) {
 	k := &task{ID: rand.Text(), ContextID: rand.Text()}
 	text := ""

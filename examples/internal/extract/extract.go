@@ -14,11 +14,11 @@ import (
 type Limits struct {
 	// FileBytes is how much of one file is read.
 	FileBytes int64
-	// Entities is the largest number of entities handed on, the best connected first.
+	// Entities is the largest number of entities returned, the best connected first.
 	Entities int
-	// Relations is the largest number of relations handed on, the heaviest first.
+	// Relations is the largest number of relations returned, the heaviest first.
 	Relations int
-	// Faults is the largest number of faults handed on.
+	// Faults is the largest number of faults returned.
 	Faults int
 }
 
@@ -36,7 +36,7 @@ type Extraction struct {
 	FilesRead int `json:"files_read"`
 	// Cut says how many entities and relations were found beyond the limits.
 	Cut Cut `json:"cut"`
-	// Faults are the files that could not be read, or not wholly.
+	// Faults are the files that could not be read, or only in part.
 	Faults []Fault `json:"faults"`
 }
 
@@ -56,7 +56,7 @@ type Fault struct {
 	Message string `json:"message"`
 }
 
-// ErrNothing says that there was no file of the wanted kind.
+// ErrNothing means that there was no file of the wanted kind.
 var ErrNothing = errors.New("no file of this kind among the chosen ones")
 
 // reader is one extraction.

@@ -15,7 +15,7 @@ type golang struct {
 	r       *reader
 	set     *token.FileSet
 	files   []goFile
-	modules map[string]string   // folder → module path, "" when there is no go.mod
+	modules map[string]string   // folder → module path, "" if there is no go.mod
 	methods map[string][]string // method name → ids
 }
 

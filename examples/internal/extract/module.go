@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/examples/internal/scan"
 )
 
-// imports relates a package to what it imports and notes the names it uses for that.
+// imports relates a package to what it imports and records the names that it uses for that.
 func (g *golang) imports(f *goFile) {
 	f.imports = map[string]string{}
 	for _, spec := range f.syntax.Imports {
@@ -50,7 +50,7 @@ func (g *golang) importID(target string) string {
 	return id
 }
 
-// findModule notes the module paths of a folder and of those above it, up to the nearest go.mod.
+// findModule records the module paths of a folder and of those above it, up to the nearest go.mod.
 func (g *golang) findModule(dir string) {
 	for {
 		module, known := g.modules[dir]

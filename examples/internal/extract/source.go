@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/examples/internal/scan"
 )
 
-// pattern is what the lines of a language look like that define (group: name) and import (group: what).
+// pattern matches the lines of a language that define (group: name) and import (group: what).
 type pattern struct{ define, use *regexp.Regexp }
 
 // patterns returns the patterns of all languages that are read by their lines.

@@ -37,7 +37,7 @@ type text struct {
 
 type link struct{ from, target string }
 
-// part is one paragraph, reduced to what it speaks of.
+// part is one paragraph, reduced to its subjects.
 type part struct {
 	document string
 	names    map[string]int
@@ -97,7 +97,7 @@ func (t *text) addHeading(document, file, title string, line int) {
 	t.r.build.Relate(document, id, "contains", 1)
 }
 
-// addPart notes the links of a paragraph and the names and terms it holds.
+// addPart records the links of a paragraph and the names and terms in it.
 func (t *text) addPart(document string, lines []string) {
 	if len(lines) == 0 {
 		return
@@ -123,7 +123,7 @@ func (t *text) addPart(document string, lines []string) {
 	t.parts = append(t.parts, p)
 }
 
-// finish keeps the names and terms that say most, and relates documents to them and them to each other.
+// finish keeps the most significant names and terms, and relates documents to them and them to each other.
 func (t *text) finish() {
 	t.resolveLinks()
 	names := frequent(t.parts, func(p part) map[string]int { return p.names }, maxNames)
@@ -144,7 +144,7 @@ func (t *text) finish() {
 	t.relateWords(together)
 }
 
-// relateWords keeps the pairs that stand together most often.
+// relateWords keeps the pairs that occur together most often.
 func (t *text) relateWords(together map[[2]string]int) {
 	pairs := slices.Collect(maps.Keys(together))
 	slices.SortFunc(pairs, func(a, b [2]string) int {

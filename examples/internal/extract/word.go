@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// words splits prose into terms: lower-case words of four letters and more that say something. Han text, which has no
-// spaces, gives pairs of signs.
+// words splits prose into terms: lower-case words of at least four letters that carry meaning. Han text, which has no spaces,
+// yields pairs of characters.
 func words(body string) []string {
 	var found []string
 	for _, word := range strings.FieldsFunc(body, func(r rune) bool { return !unicode.IsLetter(r) && r != '-' && r != '\'' }) {
@@ -25,7 +25,7 @@ func words(body string) []string {
 	return found
 }
 
-// isCommon tells the words that any English text is full of.
+// isCommon reports whether a word is common in any English text.
 func isCommon(word string) bool {
 	switch word {
 	case "about", "above", "after", "again", "against", "also", "although", "always", "among", "another", "anything",

@@ -13,9 +13,9 @@ type Entity struct {
 	Kind string `json:"kind"`
 	// Name is what a reader calls it.
 	Name string `json:"name"`
-	// File is the file it was found in first, relative to the root; empty for what lies outside.
+	// File is the file in which it was found first, relative to the root; empty for what lies outside.
 	File string `json:"file,omitempty"`
-	// Line is where in the file, counted from 1; 0 when it has no line.
+	// Line is its line in the file, counted from 1; 0 if it has none.
 	Line int `json:"line,omitempty"`
 	// Weight is how often it was seen.
 	Weight int `json:"weight,omitempty"`
@@ -23,9 +23,9 @@ type Entity struct {
 
 // Relation leads from one entity to another.
 type Relation struct {
-	// From is the id of the entity that does it.
+	// From is the id of the entity at the start.
 	From string `json:"from"`
-	// To is the id of the entity it is done to.
+	// To is the id of the entity at the end.
 	To string `json:"to"`
 	// Kind is one verb, such as declares, imports, calls, uses, contains, links, mentions or cooccurs.
 	Kind string `json:"kind"`
@@ -64,10 +64,10 @@ func (b *Builder) Add(e Entity) {
 	b.entities[e.ID] = &e
 }
 
-// Has tells whether an entity with this id was added.
+// Has reports whether an entity with this id was added.
 func (b *Builder) Has(id string) bool { return b.entities[id] != nil }
 
-// Relate adds weight to a relation. A relation of an entity to itself says nothing and is dropped.
+// Relate adds weight to a relation. A relation of an entity to itself is dropped.
 func (b *Builder) Relate(from, to, kind string, weight int) {
 	if from != to && weight > 0 {
 		b.relations[edge{from, to, kind}] += weight
@@ -84,7 +84,7 @@ func (b *Builder) Merge(g Graph) {
 	}
 }
 
-// Graph returns what was gathered. Relations whose ends were never added are left out.
+// Graph returns what was collected. Relations whose ends were never added are left out.
 func (b *Builder) Graph() Graph {
 	g := Graph{Entities: []Entity{}, Relations: []Relation{}}
 	for _, e := range b.entities {
@@ -106,7 +106,7 @@ func (g *Graph) sort() {
 	})
 }
 
-// order is 0 for the relations that hold the parts of a whole together, which Trim keeps first.
+// order is 0 for relations between a whole and its parts, which Trim keeps first.
 func (r Relation) order() int {
 	switch r.Kind {
 	case "declares", "contains", "imports", "links":
@@ -115,9 +115,8 @@ func (r Relation) order() int {
 	return 1
 }
 
-// Trim keeps the entities that are connected best, at most the given number, and of the relations among them those
-// that hold a whole together, then the heaviest.
-// It returns the rest of the two counts: how many entities and relations were cut.
+// Trim keeps the best connected entities, at most the given number, and of the relations among them those between a whole and its
+// parts, then the heaviest. It returns how many entities and relations were cut.
 func (g Graph) Trim(entities, relations int) (kept Graph, cutEntities, cutRelations int) {
 	degree := map[string]int{}
 	for _, r := range g.Relations {

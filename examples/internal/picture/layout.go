@@ -49,8 +49,8 @@ func spiral(n int) []point {
 	return places
 }
 
-// forces returns how each entity is pushed and pulled, with a light pull to the middle that keeps parts together.
-// Who has many relations is pulled less by each.
+// forces returns how each entity is pushed and pulled, with a light pull to the middle that keeps parts together. An entity with
+// many relations is pulled less by each.
 func forces(g graph.Graph, at map[string]int, places []point) []point {
 	force, degree := make([]point, len(places)), make([]int64, len(places))
 	for _, r := range g.Relations {
@@ -126,7 +126,7 @@ func sign(v int64) int64 {
 	return 1
 }
 
-// root is the largest whole number whose square is at most v.
+// root returns the largest integer whose square is at most v.
 func root(v int64) int64 {
 	if v <= 0 {
 		return 0

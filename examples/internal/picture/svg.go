@@ -17,8 +17,7 @@ const (
 	labelRunes = 28
 )
 
-// SVG draws g as a stand-alone SVG file. An entity is as large as its weight says, compared with the others; the
-// colour tells its kind.
+// SVG draws g as a stand-alone SVG file. The size of an entity shows its relative weight, its colour its kind.
 func SVG(title string, g graph.Graph) []byte {
 	d := newDrawing(g)
 	kinds := map[string]bool{}

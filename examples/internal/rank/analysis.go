@@ -19,7 +19,7 @@ const (
 	linesEach    = 3 // lighter relations are drawn only for an entity that has fewer
 )
 
-// Analysis is what the measures say.
+// Analysis is the result of all measures.
 type Analysis struct {
 	// Counts are the sizes of the graph.
 	Counts Counts `json:"counts"`
@@ -31,7 +31,7 @@ type Analysis struct {
 	Ranked []Ranked `json:"ranked"`
 	// ByKind are the most important entities of each kind, best first.
 	ByKind map[string][]Ranked `json:"by_kind"`
-	// Described are the places where prose names a thing of the code, the most frequent first.
+	// Described are the places where prose names something in the code, the most frequent first.
 	Described []Description `json:"described"`
 	// Picture is the part of the graph worth drawing.
 	Picture graph.Graph `json:"picture"`
@@ -171,8 +171,7 @@ func measure(g graph.Graph) []Ranked {
 	return ranked
 }
 
-// picture picks the best entities of every kind that belongs to the tree itself, and drops those that would stand
-// alone in the drawing.
+// picture picks the best entities of every kind that belongs to the tree itself, and drops those without a relation in the drawing.
 func picture(g graph.Graph, ranked []Ranked) graph.Graph {
 	build, of := graph.NewBuilder(), map[string]int{}
 	left := pictureCount

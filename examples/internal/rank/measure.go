@@ -12,7 +12,7 @@ const (
 	precision = 1e-9
 )
 
-// step is a way that a reader's attention takes.
+// step is a link that a reader may follow.
 type step struct {
 	from, to int
 	weight   float64

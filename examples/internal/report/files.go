@@ -13,7 +13,7 @@ import (
 
 // Written says where the files are.
 type Written struct {
-	// Summary says the whole result in a sentence or two.
+	// Summary describes the result in a sentence or two.
 	Summary string `json:"summary"`
 	// Report is the path of the Markdown report.
 	Report string `json:"report"`

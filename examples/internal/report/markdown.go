@@ -40,7 +40,7 @@ func Markdown(analysis rank.Analysis, inventory *scan.Inventory) string {
 	return b.String()
 }
 
-// Summary says the whole result in a sentence or two.
+// Summary describes the result in a sentence or two.
 func Summary(a rank.Analysis, inventory *scan.Inventory) string {
 	var b strings.Builder
 	if inventory != nil {

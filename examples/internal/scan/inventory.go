@@ -6,7 +6,7 @@ const (
 	Text = "text"
 )
 
-// Inventory is what a survey finds.
+// Inventory is the result of a survey.
 type Inventory struct {
 	// Root is the folder, absolute.
 	Root string `json:"root"`
@@ -14,7 +14,7 @@ type Inventory struct {
 	CodeFiles int `json:"code_files"`
 	// TextFiles is the number of chosen files with prose.
 	TextFiles int `json:"text_files"`
-	// Files is the number of regular files that were met.
+	// Files is the number of regular files that were found.
 	Files int `json:"files"`
 	// Bytes is their size.
 	Bytes int64 `json:"bytes"`

@@ -41,7 +41,7 @@ func languageOf(name string) (language, kind string, ok bool) {
 	return "", "", false
 }
 
-// closedFolder tells why a folder is not entered; empty means that it is.
+// closedFolder says why a folder is not entered; "" if it is.
 func closedFolder(name string) string {
 	switch name {
 	case ".":
@@ -59,7 +59,7 @@ func closedFolder(name string) string {
 	return ""
 }
 
-// isTest tells whether a file tests others, by the usual names.
+// isTest reports whether a file tests others, by the usual names.
 func isTest(name string) bool {
 	stem, _, _ := strings.Cut(name, ".")
 	return strings.HasSuffix(stem, "_test") || strings.HasPrefix(name, "test_") ||

@@ -17,18 +17,18 @@ import (
 
 // Limits bound a survey. The zero value is not useful: start from DefaultLimits.
 type Limits struct {
-	// Visited is the largest number of files and folders that are looked at.
+	// Visited is the largest number of files and folders that are visited.
 	Visited int
 	// FileBytes is the size above which a file is left out.
 	FileBytes int64
-	// Chosen is the largest number of files that are handed on.
+	// Chosen is the largest number of files that are chosen.
 	Chosen int
 }
 
 // DefaultLimits suit a repository or a collection of a few hundred megabytes.
 func DefaultLimits() Limits { return Limits{Visited: 100_000, FileBytes: 1 << 20, Chosen: 1_500} }
 
-// ErrNothing says that a folder holds no file that an extraction could read.
+// ErrNothing means that a folder has no file that an extraction could read.
 var ErrNothing = errors.New("no readable source or text file")
 
 // errEnough ends a walk that has reached its limit.
@@ -204,7 +204,7 @@ func ReadFile(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// IsBinary tells whether bytes are no text: they hold a zero, or their beginning is not UTF-8.
+// IsBinary reports whether bytes are not text: they contain a zero, or their beginning is not UTF-8.
 func IsBinary(raw []byte) bool {
 	head := raw[:min(len(raw), 8<<10)]
 	if bytes.IndexByte(head, 0) >= 0 {

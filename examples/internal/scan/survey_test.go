@@ -124,7 +124,7 @@ func TestLinksAndPipesAreNeverOpened(t *testing.T) {
 	}
 }
 
-// closedFS refuses one folder and one file, as a file system does whose permissions say so.
+// closedFS refuses one folder and one file, as a file system does without permission.
 type closedFS struct{ fstest.MapFS }
 
 func (c closedFS) Open(name string) (fs.File, error) {

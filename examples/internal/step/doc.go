@@ -1,4 +1,3 @@
-// Package step is what each program of this folder does with its task: survey, extract, rank and report. A step finds
-// what it needs among the results of its predecessors by shape, never by the name of a SubJob, so that one set of
-// programs serves every plan.
+// Package step has the work of each program in this folder: survey, extract, rank and report. A step finds what it needs among the
+// results of its predecessors by shape, never by the name of a SubJob, so that one set of programs serves every plan.
 package step

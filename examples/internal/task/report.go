@@ -30,7 +30,7 @@ type Report struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Fault is an error that lies in what the program was given, not in the program.
+// Fault is an error in the input of the program, not in the program.
 type Fault struct{ text string }
 
 // Bad makes a Fault. The text says what is wrong, where, and what to do next.
@@ -39,8 +39,8 @@ func Bad(format string, args ...any) error { return &Fault{text: fmt.Sprintf(for
 // Error returns the text.
 func (f *Fault) Error() string { return f.text }
 
-// Main is the whole main function of a program of this folder: it reads the task from standard input, does the work
-// and exits. SIGTERM and SIGINT cancel the context.
+// Main is the whole main function of a program in this folder: it reads the task from standard input, does the work and exits.
+// SIGTERM and SIGINT cancel the context.
 func Main(work func(context.Context, Task) (any, error)) {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := Run(ctx, os.Stdin, os.Stdout, os.Stderr, work)

@@ -25,7 +25,7 @@ type Task struct {
 	Subjob string `json:"subjob"`
 	// Run grows with each issue of this step: 1 at first, more after a retry or an upstream re-run.
 	Run int `json:"run"`
-	// Goal says what the step shall reach.
+	// Goal is what the step has to achieve.
 	Goal string `json:"goal"`
 	// Context is what the planner wants the expert to know.
 	Context string `json:"context"`
@@ -37,17 +37,17 @@ type Task struct {
 	Results map[string]Result `json:"results"`
 	// Lessons are what earlier runs, or complaining successors, said about this step.
 	Lessons []string `json:"lessons"`
-	// Workspace is the fresh directory that is this run's working directory; empty when a person runs the program.
+	// Workspace is the new folder in which this run works; empty when a person runs the program.
 	Workspace string `json:"workspace"`
-	// Deadline is the time after which the result is of no use; zero when there is none.
+	// Deadline is the time after which the result is useless; zero if there is none.
 	Deadline time.Time `json:"deadline,omitzero"`
 }
 
-// Result is what a predecessor has left.
+// Result is the result of a predecessor.
 type Result struct {
 	// Output is any JSON value.
 	Output json.RawMessage `json:"output"`
-	// Skipped says that the predecessor's condition did not hold and it never ran.
+	// Skipped is true if the predecessor did not run because its condition was false.
 	Skipped bool `json:"skipped"`
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Browser is a headless Chromium with one page. It is started by the first call, and again after it has ended. Calls are made one
-// after the other.
+// Browser is a headless Chromium with one page. The first call starts it, and so does the first call after it has ended. Calls run
+// one after the other.
 type Browser struct {
 	program string
 	temp    string
@@ -38,8 +38,8 @@ type crash struct {
 
 func (c *crash) happen() { c.once.Do(func() { close(c.seen) }) }
 
-// New prepares a browser; nothing is started. line is the connection to the relay of the runner, program the path of Chromium, temp
-// a folder for its files.
+// New prepares a browser without starting anything. line is the connection to the relay of the runner, program the path of
+// Chromium, temp a folder for its files.
 func New(program, temp string, line *os.File) (*Browser, error) {
 	p, err := newProxy(line)
 	if err != nil {
@@ -64,8 +64,8 @@ func (b *Browser) stop() {
 	b.page, b.end, b.crashed = nil, nil, nil
 }
 
-// options are those of Chromium: without its own sandbox, which needs rights that the sandbox around it has taken, and without
-// anything that reaches the web besides the page. It is spoken to through a pipe.
+// options are the options of Chromium: without its own sandbox, which needs rights that the surrounding sandbox has taken away, and
+// without anything that reaches the web apart from the page. A pipe connects it with this process.
 func (b *Browser) options() []chromedp.ExecAllocatorOption {
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 		chromedp.ExecPath(b.program), chromedp.UserDataDir(filepath.Join(b.temp, "chromium")), chromedp.ProxyServer(b.proxy.address()),
@@ -92,7 +92,7 @@ func (b *Browser) start() error {
 	page, close := chromedp.NewContext(runs)
 	b.end = func() { close(); end() }
 	crashed := &crash{seen: make(chan struct{})}
-	_, err := chromedp.Run(page, func(ctx context.Context, t *chromedp.Target) (none chromedp.Void, err error) { // It lives as long as page.
+	_, err := chromedp.Run(page, func(ctx context.Context, t *chromedp.Target) (none chromedp.Void, err error) { // It lives as long as the page.
 		_, err = chromedp.CallBrowser(ctx, protocol.SetDownloadBehavior, protocol.SetDownloadBehaviorParams{Behavior: protocol.SetDownloadBehaviorBehaviorDeny})
 		return none, err
 	})
@@ -111,7 +111,7 @@ func (b *Browser) start() error {
 	return nil
 }
 
-// call makes a call of the page. b.mu is held.
+// call executes a call on the page. b.mu is held.
 func call[T any](ctx context.Context, b *Browser, limit time.Duration, action chromedp.Action[T]) (value T, err error) {
 	bounded, end := context.WithTimeout(b.page, limit)
 	defer end()
@@ -134,10 +134,10 @@ func call[T any](ctx context.Context, b *Browser, limit time.Duration, action ch
 	return value, err
 }
 
-// answerTime is how long a page may take to say that it is there.
+// answerTime is how long a page may take to answer.
 const answerTime = 5 * time.Second
 
-// answers reports whether the page still does anything; otherwise it has none any more. b.mu is held.
+// answers reports whether the page still responds; if not, the browser has no page any more. b.mu is held.
 func (b *Browser) answers() bool {
 	bounded, end := context.WithTimeout(b.page, answerTime)
 	defer end()
@@ -148,10 +148,10 @@ func (b *Browser) answers() bool {
 	return err == nil
 }
 
-// try makes a call, which ends when the page crashes.
+// try executes a call, which ends if the page crashes.
 func try[T any](bounded context.Context, end func(), crashed *crash, action chromedp.Action[T]) (value T, err error) {
 	done := make(chan struct{})
-	go func() { // Ends with the call, at the latest with bounded; waited for below.
+	go func() { // Ends with the call, at the latest with bounded; awaited below.
 		defer close(done)
 		value, err = chromedp.Run(bounded, action)
 	}()
@@ -165,7 +165,7 @@ func try[T any](bounded context.Context, end func(), crashed *crash, action chro
 	return value, err
 }
 
-// webAddress checks an address that a model names.
+// webAddress checks an address given by a model.
 func webAddress(text string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	switch {

@@ -25,7 +25,7 @@ func shop(t *testing.T) *httptest.Server {
 	page := func(body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			_, _ = io.WriteString(w, strings.ReplaceAll(body, "ASKED", r.URL.RawQuery)) // The browser notices.
+			_, _ = io.WriteString(w, strings.ReplaceAll(body, "ASKED", r.URL.RawQuery)) // The browser notices a failure.
 		}
 	}
 	mux.HandleFunc("/", page(`<title>Shop</title><h1>Welcome</h1><form action=/found><input name=q placeholder=Search>
@@ -38,7 +38,7 @@ func shop(t *testing.T) *httptest.Server {
 	return s
 }
 
-// chromium is a browser whose relay reaches this machine alone.
+// chromium returns a browser whose relay reaches only this machine.
 func chromium(t *testing.T) (*Browser, *relay) {
 	t.Helper()
 	program := ""
@@ -134,7 +134,7 @@ func TestWhatTheRelayRefusesIsNotReached(t *testing.T) {
 	gives(t, said, err, "Welcome")
 }
 
-// A page that crashes and a browser that dies end the call with a sentence; the next call has a new browser.
+// If a page crashes or a browser dies, the call ends with a readable error; the next call has a new browser.
 func TestACrashEndsInASentence(t *testing.T) {
 	site := shop(t)
 	b, _ := chromium(t)
@@ -159,7 +159,7 @@ func TestACrashEndsInASentence(t *testing.T) {
 	gives(t, said, err, "Welcome")
 }
 
-// children are the processes that this one has started.
+// children returns the processes that this one has started.
 func children(t *testing.T) (list []int) {
 	t.Helper()
 	found, err := filepath.Glob("/proc/self/task/*/children")

@@ -21,7 +21,7 @@ const (
 	mostElements = 100
 	openTime     = 45 * time.Second
 	actTime      = 20 * time.Second
-	// settleTime is how long a page may go on loading after a click.
+	// settleTime is how long a page may continue to load after a click.
 	settleTime = 5 * time.Second
 )
 
@@ -37,7 +37,7 @@ type Seen struct {
 	More     bool     `json:"more"` // More says that not all elements are listed.
 }
 
-// look is evaluated in the page: its text, and what can be clicked or filled, each with a number that later calls name.
+// look runs in the page: it returns the text and what can be clicked or filled, each with a number for later calls.
 const look = `(() => {
   const shown = e => { const r = e.getBoundingClientRect(), s = getComputedStyle(e); return r.width > 0 && r.height > 0 && s.visibility !== "hidden" && s.display !== "none"; };
   const words = t => (t || "").replace(/\s+/g, " ").trim().slice(0, 80);
@@ -81,7 +81,7 @@ func (b *Browser) Open(ctx context.Context, address string) (string, error) {
 	return b.show(ctx, 0)
 }
 
-// Read shows the page that is open, its text from a byte on.
+// Read shows the open page, its text starting at an offset in bytes.
 func (b *Browser) Read(ctx context.Context, offset int) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -148,7 +148,7 @@ func (t Target) query() (string, error) {
 	return "", errors.New("bad arguments: name an element by its number, or by a CSS selector")
 }
 
-// find checks that a target is there: waiting for it would take the whole time of the call. b.mu is held.
+// find checks that a target exists: waiting for it would take all the time of the call. b.mu is held.
 func (b *Browser) find(ctx context.Context, t Target) (string, error) {
 	query, err := t.query()
 	if err != nil {
@@ -177,17 +177,17 @@ func (b *Browser) find(ctx context.Context, t Target) (string, error) {
 	return query, nil
 }
 
-// Click clicks an element and shows the page that is there then.
+// Click clicks an element and shows the resulting page.
 func (b *Browser) Click(ctx context.Context, t Target) (string, error) {
 	return b.act(ctx, t, func(query string) chromedp.Action[chromedp.Void] {
 		return chromedp.Steps(chromedp.ScrollIntoView(chromedp.CSS(query)), chromedp.Click(chromedp.CSS(query), chromedp.NodeVisible))
 	})
 }
 
-// Fill puts a text into a field, or chooses that option, and shows the page; with submit it sends the form.
+// Fill puts a text into a field, or selects that option, and shows the page; with submit it sends the form.
 func (b *Browser) Fill(ctx context.Context, t Target, text string, submit bool) (string, error) {
 	return b.act(ctx, t, func(query string) chromedp.Action[chromedp.Void] {
-		name, _ := json.Marshal(query) // A string can be encoded.
+		name, _ := json.Marshal(query) // A string can always be encoded.
 		value, _ := json.Marshal(text)
 		filled := chromedp.Evaluate[chromedp.Void](fmt.Sprintf(fillIn, name, value))
 		if submit {
@@ -215,7 +215,7 @@ const fillIn = `((query, text) => {
   e.dispatchEvent(new Event("change", {bubbles: true}));
 })(%s, %s)`
 
-// act does something to an element, waits until the page has loaded what follows, and shows it.
+// act does something to an element, waits until the page has loaded, and shows it.
 func (b *Browser) act(ctx context.Context, t Target, action func(query string) chromedp.Action[chromedp.Void]) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -226,7 +226,7 @@ func (b *Browser) act(ctx context.Context, t Target, action func(query string) c
 	if _, err := call(ctx, b, actTime, action(query)); err != nil {
 		return "", err
 	}
-	// A page that goes on loading is shown as it is.
+	// A page that is still loading is shown as it is.
 	_, err = call(ctx, b, settleTime, chromedp.Poll[bool](`document.readyState === "complete"`, chromedp.WithPollingInterval(100*time.Millisecond)))
 	if errors.Is(err, errGone) || ctx.Err() != nil {
 		return "", err
@@ -234,7 +234,7 @@ func (b *Browser) act(ctx context.Context, t Target, action func(query string) c
 	return b.show(ctx, 0)
 }
 
-// Screenshot takes a picture of the page as PNG: what fits the window, or all of it.
+// Screenshot takes a picture of the page as PNG: the visible part, or all of it.
 func (b *Browser) Screenshot(ctx context.Context, whole bool) (png []byte, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

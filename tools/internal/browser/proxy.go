@@ -15,20 +15,20 @@ import (
 	"time"
 )
 
-// proxy is what Chromium reaches the web through. Each connection goes over the relay of the runner as a request of HTTP/2.
+// proxy is Chromium's way to the web. Each connection goes through the relay of the runner as an HTTP/2 request.
 type proxy struct {
 	relay  *http.Client
 	server *http.Server
 	listen net.Listener
 
 	mu      sync.Mutex        // Guards refused.
-	refused map[string]string // Why a host could not be reached, the latest reason.
+	refused map[string]string // The latest reason why each host could not be reached.
 }
 
-// mostRefused limits how many hosts have a reason.
+// mostRefused limits the hosts whose reasons are remembered.
 const mostRefused = 200
 
-// newProxy starts a proxy on the loopback of this sandbox. line is the connection to the relay.
+// newProxy starts a proxy on the loopback interface of this sandbox. line is the connection to the relay.
 func newProxy(line *os.File) (*proxy, error) {
 	conn, err := net.FileConn(line)
 	if err = errors.Join(err, line.Close()); err != nil {
@@ -38,7 +38,7 @@ func newProxy(line *os.File) (*proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for the browser: %w", err)
 	}
-	only := make(chan net.Conn, 1) // There is one connection to the relay; when it has ended, the runner has.
+	only := make(chan net.Conn, 1) // The only connection to the relay; it ends with the runner.
 	only <- conn
 	over := new(http.Protocols)
 	over.SetUnencryptedHTTP2(true)
@@ -71,19 +71,19 @@ func newProxy(line *os.File) (*proxy, error) {
 	return p, nil
 }
 
-// address is where Chromium finds it.
+// address returns the address of the proxy for Chromium.
 func (p *proxy) address() string { return "http://" + p.listen.Addr().String() }
 
 func (p *proxy) close() { _ = p.server.Close() }
 
-// why is the reason for which a host was last refused; empty if there is none.
+// why returns the latest reason why a host was refused; empty if there is none.
 func (p *proxy) why(host string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.refused[host]
 }
 
-// forget has the next reason of a host be the only one.
+// forget discards the reason of a host, so that only a later one counts.
 func (p *proxy) forget(host string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,7 +102,7 @@ func (p *proxy) dial(ctx context.Context, address string) (*through, error) {
 		return nil, p.note(address, err)
 	}
 	if answer.StatusCode != http.StatusOK {
-		said, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // What there is of it.
+		said, _ := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // As much as could be read.
 		_ = answer.Body.Close()
 		_ = ours.Close()
 		return nil, p.note(address, errors.New(strings.TrimSpace(string(said))))
@@ -110,7 +110,7 @@ func (p *proxy) dial(ctx context.Context, address string) (*through, error) {
 	return &through{out: ours, in: answer.Body}, nil
 }
 
-// note keeps why an address could not be reached.
+// note remembers why an address could not be reached.
 func (p *proxy) note(address string, err error) error {
 	host, _, split := net.SplitHostPort(address)
 	if split != nil {
@@ -141,7 +141,7 @@ func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	done := make(chan struct{})
-	go func() { // Ends with either connection; both are closed when the other direction has ended.
+	go func() { // Ends with either connection; both are closed once the other direction has ended.
 		defer close(done)
 		_, _ = io.Copy(far, buffered)
 		_ = far.out.Close()
@@ -151,7 +151,7 @@ func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	<-done
 }
 
-// through is a connection over the relay. It has no deadlines: calls of the browser have.
+// through is a connection through the relay. It has no deadlines, since calls of the browser have them.
 type through struct {
 	out *io.PipeWriter
 	in  io.ReadCloser

@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// Plain and encrypted requests go over the relay; what it refuses is answered with the reason, which is kept.
+// Plain and encrypted requests go through the relay; a refusal is answered with its reason, which is remembered.
 func TestEverythingGoesOverTheRelay(t *testing.T) {
 	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)                             // The test sees what there is of it.
-		_, _ = io.WriteString(w, r.Method+" "+string(body)+" ok") // As above.
+		body, _ := io.ReadAll(r.Body)                             // The test sees what arrived.
+		_, _ = io.WriteString(w, r.Method+" "+string(body)+" ok") // The test sees what arrived.
 	})
 	plain, secure := httptest.NewServer(answer), httptest.NewTLSServer(answer)
 	defer plain.Close()
@@ -61,7 +61,7 @@ func TestEverythingGoesOverTheRelay(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := client.Do(request); err == nil {
-			text, _ := io.ReadAll(got.Body) // What there is of it.
+			text, _ := io.ReadAll(got.Body) // As much as could be read.
 			_ = got.Body.Close()
 			if got.StatusCode != http.StatusBadGateway || !strings.Contains(string(text), "not a public address") {
 				t.Errorf("%s: %d %s", address, got.StatusCode, text)
@@ -76,7 +76,7 @@ func TestEverythingGoesOverTheRelay(t *testing.T) {
 	}
 }
 
-// When the runner has gone, nothing is reached any more, and the browser hears why.
+// Without the runner nothing can be reached, and the browser learns why.
 func TestWithoutTheRunnerThereIsNoWay(t *testing.T) {
 	reached := httptest.NewServer(http.NotFoundHandler())
 	defer reached.Close()

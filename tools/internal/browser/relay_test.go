@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// relay stands in for that of the runner: it reaches what allowed says.
+// relay plays the runner's relay: it reaches the hosts in allowed.
 type relay struct {
 	allowed func(address string) bool
-	end     func()     // Ends the relay, as the end of the runner does; set by line.
+	end     func()     // Ends the relay like the end of the runner; set by line.
 	mu      sync.Mutex // Guards asked.
 	asked   []string
 }
 
-// line is the program's end of a connection to it.
+// line returns the program's end of a connection to the relay.
 func (r *relay) line(t *testing.T) *os.File {
 	t.Helper()
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
@@ -43,7 +43,7 @@ func (r *relay) line(t *testing.T) *os.File {
 	return os.NewFile(uintptr(ends[1]), "theirs")
 }
 
-// ServeHTTP is one connection.
+// ServeHTTP handles one connection.
 func (r *relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	to := q.URL.Query().Get("to")
 	r.mu.Lock()
@@ -76,7 +76,7 @@ func (r *relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// to are the addresses that were asked for.
+// to returns the requested addresses.
 func (r *relay) to() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -24,20 +24,20 @@ const (
 	Box       = "box"
 )
 
-// Kinds lists them.
+// Kinds lists the kinds of charts.
 func Kinds() []string { return []string{Line, Area, Bar, Scatter, Histogram, Box} }
 
 // Spec says what to draw.
 type Spec struct {
 	Kind string
-	// X is the column of the horizontal axis, the first one if empty. Y are those of the vertical axis, all further ones with numbers if
-	// empty. Group is a column whose values make series of their own; empty for none.
+	// X is the column of the horizontal axis, by default the first one. Y are the columns of the vertical axis, by default all
+	// further ones with numbers. Group is a column each of whose values makes a separate series; empty for none.
 	X     string
 	Y     []string
 	Group string
-	// Title, XLabel and YLabel are written at the chart; the labels default to the names of the columns.
+	// Title, XLabel and YLabel are the texts of the chart; the labels default to the names of the columns.
 	Title, XLabel, YLabel string
-	// Log makes the vertical axis logarithmic; Stacked puts bars on each other; Bins is the number of bars of a histogram, 0 for a good one.
+	// Log makes the vertical axis logarithmic; Stacked stacks bars; Bins is the number of bars of a histogram, 0 to choose one.
 	Log, Stacked bool
 	Bins         int
 	// Width and Height are in pixels; 0 means 800 and 480.
@@ -46,10 +46,10 @@ type Spec struct {
 	legend bool // There is more than one series.
 }
 
-// pixel is the length of one pixel of CSS.
+// pixel is the length of one CSS pixel.
 const pixel = vg.Inch / 96
 
-// Draw writes a chart and gives a line about what it shows.
+// Draw writes a chart and returns a line that describes it.
 func Draw(w io.Writer, d *Data, s *Spec) (string, error) {
 	if !slices.Contains(Kinds(), s.Kind) {
 		return "", fmt.Errorf("there is no chart %q but %s", s.Kind, strings.Join(Kinds(), ", "))
@@ -77,7 +77,7 @@ func Draw(w io.Writer, d *Data, s *Spec) (string, error) {
 	return shown, s.write(w, p)
 }
 
-// fill adds the series to the plot.
+// fill adds the series to the plot and returns a description.
 func (s *Spec) fill(p *plot.Plot, d *Data) (string, error) {
 	if s.Kind == Histogram {
 		return s.histogram(p, d)
@@ -143,7 +143,7 @@ func (s *Spec) columns(d *Data) (x int, vertical []int, group int, err error) {
 	return
 }
 
-// scale makes the vertical axis logarithmic if it should be.
+// scale makes the vertical axis logarithmic if requested.
 func (s *Spec) scale(p *plot.Plot, all []series) error {
 	if !s.Log {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Limits of a chart: beyond them it is not readable.
+// Limits beyond which a chart is unreadable.
 const (
 	maxPoints     = 100_000
 	maxSeries     = 20
@@ -31,15 +31,15 @@ type series struct {
 
 // axis is the horizontal axis.
 type axis struct {
-	// categories are the labels of the places 0, 1, 2 …; nil for numbers and times.
+	// categories are the labels at 0, 1, 2 …; nil for numbers and times.
 	categories []string
-	// times says that the numbers are seconds since 1970.
+	// times is true if the numbers are seconds since 1970.
 	times bool
-	// days says that all times are whole days.
+	// days is true if all times are whole days.
 	days bool
 }
 
-// column finds a column by its name.
+// column finds a column by name.
 func (d *Data) column(name string) (int, error) {
 	for i, c := range d.Columns {
 		if strings.EqualFold(c, name) {
@@ -49,7 +49,7 @@ func (d *Data) column(name string) (int, error) {
 	return 0, fmt.Errorf("there is no column %q but %s", name, strings.Join(d.Columns, ", "))
 }
 
-// number is a value as a number. ok is false for one that is left out; an error is one that is no number.
+// number returns a value as a number; ok is false if it is empty. Errors: a value that is not a number.
 func (d *Data) number(row, column int) (value float64, ok bool, err error) {
 	switch v := d.Rows[row][column].(type) {
 	case int64:
@@ -71,7 +71,7 @@ func (d *Data) number(row, column int) (value float64, ok bool, err error) {
 	return value, !math.IsNaN(value) && !math.IsInf(value, 0), nil
 }
 
-// label is a value as the label of a place or a group.
+// label formats a value as the label of a category or a group.
 func label(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -82,7 +82,7 @@ func label(value any) string {
 	return fmt.Sprint(value)
 }
 
-// layouts are the forms of times.
+// layouts are the accepted forms of times.
 var layouts = []string{time.DateOnly, time.DateTime, time.RFC3339, "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01", "2006/01/02"}
 
 func moment(value any) (float64, bool) {
@@ -98,7 +98,7 @@ func moment(value any) (float64, bool) {
 	return 0, false
 }
 
-// places gives each row its place on the horizontal axis, NaN for none. With nominal every value is a category.
+// places returns the position of each row on the horizontal axis, NaN for none. With nominal every value is a category.
 func (d *Data) places(column int, nominal bool) (axis, []float64, error) {
 	places := make([]float64, len(d.Rows))
 	numbers, times := !nominal, !nominal
@@ -108,7 +108,7 @@ func (d *Data) places(column int, nominal bool) (axis, []float64, error) {
 			places[i] = math.NaN()
 		case int64, float64:
 			times = false
-			places[i], _, _ = d.number(i, column) // It is a number.
+			places[i], _, _ = d.number(i, column) // The column contains only numbers.
 		default:
 			at, is := moment(v)
 			numbers, times = false, times && is
@@ -140,7 +140,7 @@ func (d *Data) places(column int, nominal bool) (axis, []float64, error) {
 	return a, places, nil
 }
 
-// numeric lists the columns that hold numbers, except those named.
+// numeric lists the columns with numbers, except the given ones.
 func (d *Data) numeric(except ...int) []int {
 	var list []int
 	for c := range d.Columns {

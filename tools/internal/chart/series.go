@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// points are the points of a series, in order of the horizontal axis for lines.
+// points returns the points of a series; if ordered, in order of the horizontal axis.
 func (x *series) points(ordered bool) plotter.XYs {
 	list := make(plotter.XYs, len(x.x))
 	for i := range list {
@@ -65,10 +65,10 @@ func (s *Spec) lines(p *plot.Plot, a *axis, all []series) error {
 	return nil
 }
 
-// mostDots is up to how many points of a line are marked.
+// mostDots is the number of points up to which a line has dots.
 const mostDots = 40
 
-// bars draws bars beside each other, or on each other.
+// bars draws bars side by side, or stacked.
 func (s *Spec) bars(p *plot.Plot, a *axis, all []series) error {
 	s.legend = len(all) > 1
 	beside := len(all)
@@ -106,7 +106,7 @@ func (s *Spec) bars(p *plot.Plot, a *axis, all []series) error {
 	return nil
 }
 
-// boxes draws the distribution of the values at each place.
+// boxes draws the distribution of the values in each category.
 func (s *Spec) boxes(p *plot.Plot, a *axis, all []series) error {
 	if len(all) > 1 {
 		return fmt.Errorf("a box chart shows one column by its places, here are %d: name one in y and leave out group", len(all))
@@ -132,7 +132,7 @@ func (s *Spec) boxes(p *plot.Plot, a *axis, all []series) error {
 	return nil
 }
 
-// histogram draws how often values are in equal ranges.
+// histogram draws how many values fall into equal ranges.
 func (s *Spec) histogram(p *plot.Plot, d *Data) (string, error) {
 	wanted := s.Y
 	if len(wanted) == 0 && s.X != "" {

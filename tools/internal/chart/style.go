@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// colors are those of series; the colour-blind can tell the first eight apart.
+// colors are the colours of series; colour-blind people can distinguish the first eight.
 var colors = []color.RGBA{
 	{0x00, 0x72, 0xB2, 255},
 	{0xE6, 0x9F, 0x00, 255},
@@ -30,7 +30,7 @@ var colors = []color.RGBA{
 
 func colorOf(i int) color.RGBA { return colors[i%len(colors)] }
 
-// pale is a colour of which half is left.
+// pale returns a colour with half its opacity.
 func pale(c color.RGBA) color.Color { return color.NRGBA{c.R, c.G, c.B, 0x60} }
 
 // ink and grey are the colours of texts and lines.
@@ -39,7 +39,7 @@ var (
 	grey = color.Gray{0xDD}
 )
 
-// plain is a plot without series.
+// plain returns a plot without series.
 func plain(s *Spec) *plot.Plot {
 	p := plot.New()
 	style := func(t *text.Style, size vg.Length) { t.Font.Variant, t.Font.Size, t.Color = "Sans", size, ink }
@@ -125,10 +125,10 @@ func (n numbers) format(value float64) string {
 	return whole
 }
 
-// times are the ticks of an axis of times: at the beginnings of years, months, days or hours.
+// times computes the ticks of an axis of times: at the beginnings of years, months, days or hours.
 type times struct{ days bool }
 
-// steps are distances of ticks with the form of their labels, from the finest.
+// steps are distances between ticks with the form of their labels, from the finest.
 var steps = []struct {
 	years, months, days int
 	clock               time.Duration
@@ -150,7 +150,7 @@ var steps = []struct {
 	{100, 0, 0, 0, "2006"},
 }
 
-// mostTicks is how many labels fit beside each other.
+// mostTicks is how many labels fit side by side.
 const mostTicks = 9
 
 // Ticks implements plot.Ticker.

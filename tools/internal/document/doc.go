@@ -1,2 +1,3 @@
-// Package document reads the text of PDF files: page by page, in the order in which the file draws it. Pictures of text are not read.
+// Package document reads the text of PDF files: page by page, in the order in which the file draws it. It does not recognise text
+// in pictures.
 package document

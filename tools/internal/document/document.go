@@ -19,7 +19,7 @@ type Document struct {
 	pages  int
 }
 
-// Open opens a file. An error says whether it is protected, damaged or something else than a PDF.
+// Open opens a file. The error says whether the file is protected, damaged or not a PDF.
 func Open(path, name string) (d *Document, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -38,7 +38,7 @@ func Open(path, name string) (d *Document, err error) {
 		return nil, fmt.Errorf("open %s: %w", name, err)
 	}
 	head := make([]byte, 1024)
-	n, _ := file.ReadAt(head, 0) // A short file gives an error.
+	n, _ := file.ReadAt(head, 0) // A short file causes an error, which does not matter.
 	if !strings.Contains(string(head[:n]), "%PDF-") {
 		return nil, fmt.Errorf("%s is no PDF: it begins with %.16q", name, head[:n])
 	}
@@ -59,10 +59,10 @@ func Open(path, name string) (d *Document, err error) {
 // Close closes the file.
 func (d *Document) Close() error { return d.file.Close() }
 
-// Pages is how many pages there are.
+// Pages returns the number of pages.
 func (d *Document) Pages() int { return d.pages }
 
-// Page gives the text of a page, from 1 on. It may be empty: a picture has no text.
+// Page returns the text of a page, counted from 1. It may be empty: a picture has no text.
 func (d *Document) Page(ctx context.Context, number int) (text string, err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -83,7 +83,7 @@ func (d *Document) Page(ctx context.Context, number int) (text string, err error
 	return tidy(text), nil
 }
 
-// tidy removes what makes text long without saying anything.
+// tidy removes white space that only makes a text longer.
 func tidy(text string) string {
 	lines := strings.Split(strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD"), "\n")
 	for i := range lines {
@@ -93,7 +93,7 @@ func tidy(text string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// Range reads page numbers such as "3", "1-5,8" or "12-"; all pages if empty. They are in order, each once.
+// Range parses page numbers such as "3", "1-5,8" or "12-"; an empty text means all pages. They are returned in order, each once.
 func Range(text string, pages int) ([]int, error) {
 	if strings.TrimSpace(text) == "" {
 		text = "1-"

@@ -1,2 +1,2 @@
-// Package place opens files of the workspace by paths that a model wrote. What is outside is refused, also behind links.
+// Package place opens files of the workspace by paths that a model wrote. It refuses everything outside, even behind links.
 package place

@@ -12,7 +12,7 @@ import (
 // Dir is a workspace.
 type Dir struct{ root string }
 
-// Open makes a Dir of a folder.
+// Open makes a Dir from a folder.
 func Open(folder string) (Dir, error) {
 	full, err := filepath.Abs(folder)
 	if err == nil {
@@ -24,7 +24,7 @@ func Open(folder string) (Dir, error) {
 	return Dir{full}, nil
 }
 
-// Find gives the full path of an existing file.
+// Find returns the full path of an existing file.
 func (d Dir) Find(name string) (string, error) {
 	path, err := d.inside(name)
 	if err != nil {
@@ -49,7 +49,7 @@ func (d Dir) Find(name string) (string, error) {
 	return full, nil
 }
 
-// Place gives the full path of a file that may not exist yet, and makes its folder.
+// Place returns the full path of a file that may not exist yet, and creates its folder.
 func (d Dir) Place(name string) (string, error) {
 	path, err := d.inside(name)
 	if err != nil {

@@ -1,2 +1,2 @@
-// Package serve offers the tools over MCP. Each tool has one file with its arguments; what it does is in a package of its own.
+// Package serve offers the tools over MCP. Each tool has one file with its arguments; its work is done by a separate package.
 package serve

@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/tools/internal/serve"
 )
 
-// bench is a server with a workspace, and a client of it.
+// bench is a server with a workspace, and a client.
 type bench struct {
 	t      *testing.T
 	dir    string
@@ -64,7 +64,7 @@ func (b *bench) read(name string) string {
 	return string(text)
 }
 
-// call gives what a tool says, and whether it is an error.
+// call returns the text of a tool, and whether it is an error.
 func (b *bench) call(tool string, args map[string]any) (said string, failed bool) {
 	b.t.Helper()
 	result, err := b.client.CallTool(b.t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
@@ -79,13 +79,13 @@ func (b *bench) call(tool string, args map[string]any) (said string, failed bool
 	return said, result.IsError
 }
 
-// gives checks that a call succeeds and says all of these.
+// gives checks that a call succeeds and that its text contains all of these.
 func (b *bench) gives(tool string, args map[string]any, wanted ...string) {
 	b.t.Helper()
 	b.check(tool, args, false, wanted)
 }
 
-// fails checks that a call fails and says all of these.
+// fails checks that a call fails and that its text contains all of these.
 func (b *bench) fails(tool string, args map[string]any, wanted ...string) {
 	b.t.Helper()
 	b.check(tool, args, true, wanted)

@@ -60,7 +60,7 @@ func (s *Settings) pdf(ctx context.Context, a *pdfArgs) (text string, err error)
 	return fmt.Sprintf("the text of %d of %d pages is in %s", len(pages), d.Pages(), a.Save), nil
 }
 
-// writePages writes the text of pages, up to a limit in bytes unless that is 0. A page that cannot be read is named and left out.
+// writePages writes the text of pages, up to a limit in bytes; 0 means no limit. A page that cannot be read is named and skipped.
 func writePages(ctx context.Context, d *document.Document, pages []int, w io.Writer, limit int) error {
 	written, words := 0, false
 	for i, number := range pages {

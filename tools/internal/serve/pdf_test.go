@@ -13,7 +13,7 @@ import (
 	reader "github.com/jobgraph/jobgraph/tools/internal/document"
 )
 
-// document makes a PDF whose pages have a heading and some paragraphs.
+// document makes a PDF whose pages have a heading and paragraphs.
 func document(t testing.TB, pages, paragraphs int, password string) string {
 	t.Helper()
 	p := fpdf.New("P", "mm", "A4", "")

@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/tools/internal/table"
 )
 
-// plotRows is one more than how many rows a chart takes.
+// plotRows is the most rows that a chart accepts, plus one.
 const plotRows = 100_001
 
 const plotText = "Draws a chart as an SVG file: line, area, bar, scatter, histogram or box. The data are either rows, or files of the workspace (CSV, TSV, " +
@@ -70,7 +70,7 @@ func (s *Settings) plot(ctx context.Context, a *plotArgs) (string, error) {
 	return fmt.Sprintf("%s is written: %s (%d bytes)", a.Out, shown, drawn.Len()), nil
 }
 
-// data reads what is to be drawn.
+// data reads the data to draw.
 func (s *Settings) data(ctx context.Context, a *plotArgs) (*chart.Data, error) {
 	switch {
 	case len(a.Rows) > 0 && (len(a.Files) > 0 || a.Query != ""):
@@ -106,12 +106,13 @@ func (s *Settings) data(ctx context.Context, a *plotArgs) (*chart.Data, error) {
 	return &chart.Data{Columns: last.Columns, Rows: last.Rows}, nil
 }
 
-// given makes a table of the rows of a call. The columns of the axes come first, in the order of the call, then the others by name.
+// given makes a table from the rows of a call. The columns of the axes come first, in the order of the call, then the others by
+// name.
 func given(a *plotArgs) (*chart.Data, error) {
 	d := &chart.Data{}
 	names := map[string]bool{}
 	for _, row := range a.Rows {
-		for name := range row { // any order: it is a set.
+		for name := range row { // any order: the result is a set.
 			names[name] = true
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// texts are the texts of an SVG file; it must be well-formed.
+// texts returns the texts of an SVG file, which must be well-formed.
 func texts(t *testing.T, svg string) (all []string) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(svg))

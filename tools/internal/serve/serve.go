@@ -12,13 +12,14 @@ import (
 	"github.com/jobgraph/jobgraph/tools/internal/place"
 )
 
-// Settings are those of the program.
+// Settings are the settings of the program.
 type Settings struct {
 	// Dir is the workspace.
 	Dir place.Dir
-	// Version is the program's.
+	// Version is the version of the program.
 	Version string
-	// Browser is what the tool browser works with. With it, there is no other tool: what reaches the web has a program of its own.
+	// Browser is what the tool browser works with. If it is set, no other tool is offered: tools that reach the web run in a
+	// separate program.
 	Browser *browser.Browser
 }
 
@@ -43,17 +44,18 @@ func New(s Settings) *sdk.Server {
 // tool describes a tool.
 type tool struct {
 	name, text string
-	// again says that a call may be repeated: with the same files it gives the same.
+	// again says that a call may be repeated: with the same files it gives the same result.
 	again bool
 }
 
-// schemaOf is the schema of arguments. A list may be left out but is never null: some models' providers take one type for a value.
+// schemaOf returns the schema of arguments. A list may be left out but is never null: some providers accept only one type for a
+// value.
 func schemaOf[In any]() *jsonschema.Schema {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
 		panic(err) // The arguments are types of this package.
 	}
-	for _, property := range schema.Properties { // any order: each is changed by itself.
+	for _, property := range schema.Properties { // any order: each is changed separately.
 		if len(property.Types) == 2 && property.Types[0] == "null" {
 			property.Type, property.Types = property.Types[1], nil
 		}
@@ -61,7 +63,7 @@ func schemaOf[In any]() *jsonschema.Schema {
 	return schema
 }
 
-// add offers a tool. What it cannot do, or breaks at, is an answer to the model.
+// add offers a tool. If it cannot do its work, or fails, the model gets an error as the answer.
 func add[In any](server *sdk.Server, t tool, call func(context.Context, *In) (string, error)) {
 	described := &sdk.Tool{Name: t.name, Description: t.text, InputSchema: schemaOf[In](), Annotations: &sdk.ToolAnnotations{IdempotentHint: t.again}}
 	sdk.AddTool(server, described, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (result *sdk.CallToolResult, _ any, err error) {

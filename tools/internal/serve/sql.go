@@ -84,7 +84,7 @@ func query(db *table.DB, s *Settings, a *sqlArgs) (text string, err error) {
 	return text, nil
 }
 
-// late says that the files took too long, if that is why they could not be read.
+// late turns an error into one which says that the files took too long, if that is the cause.
 func late(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return errors.New("reading the files took too long: use smaller ones, or allow more time with timeout")

@@ -41,7 +41,7 @@ func (db *DB) load(name, path, full string) error {
 	return nil
 }
 
-// text is a file with a table, as it was first read.
+// text is a file with a table, as found on the first pass.
 type text struct {
 	Table
 	header []string
@@ -51,7 +51,7 @@ type text struct {
 	decoder   transform.Transformer // nil for UTF-8.
 }
 
-// kind is the type of a column: the narrowest of all its values.
+// kind is the type of a column: the narrowest one that fits all of its values.
 type kind int
 
 const (
@@ -63,7 +63,7 @@ const (
 
 func (k kind) String() string { return [...]string{"TEXT", "INTEGER", "REAL", "TEXT"}[k] }
 
-// kindOf is the type of a value. Numbers with leading zeros are texts, since they are numbers of things.
+// kindOf returns the type of a value. Numbers with leading zeros are texts, since they are identifiers.
 func kindOf(value string) kind {
 	if value == "" {
 		return unknown
@@ -81,7 +81,7 @@ func kindOf(value string) kind {
 	return words
 }
 
-// examine finds out encoding, delimiter, header and types by reading the whole file once.
+// examine determines encoding, delimiter, header and types by reading the whole file once.
 func examine(path, full string) (*text, []kind, error) {
 	info, err := os.Stat(full)
 	if err != nil {
@@ -113,7 +113,7 @@ func examine(path, full string) (*text, []kind, error) {
 	return t, types, err
 }
 
-// begin takes the first line: names, unless all of its fields are numbers.
+// begin handles the first line: it has names, unless all of its fields are numbers.
 func (t *text) begin(fields []string, types *[]kind) error {
 	if len(fields) > maxColumns {
 		return fmt.Errorf("%s has %d columns, at most %d are taken", t.File, len(fields), maxColumns)
@@ -147,7 +147,7 @@ func (t *text) begin(fields []string, types *[]kind) error {
 	return nil
 }
 
-// sniff finds out encoding and delimiter.
+// sniff determines encoding and delimiter.
 func (t *text) sniff(path, full string) error {
 	file, err := os.Open(full)
 	if err != nil {
@@ -169,7 +169,7 @@ func (t *text) sniff(path, full string) error {
 		t.decoder, t.Note = charmap.Windows1252.NewDecoder(), "read as Windows-1252, since it is not UTF-8"
 	}
 	if t.decoder != nil {
-		head, _, _ = transform.Bytes(t.decoder, head) // Its end may be cut.
+		head, _, _ = transform.Bytes(t.decoder, head) // Its end may be cut off.
 		t.decoder.Reset()
 	}
 	first, _, _ := strings.Cut(string(head), "\n")
@@ -189,7 +189,7 @@ func (t *text) sniff(path, full string) error {
 	return nil
 }
 
-// validStart reports whether a text that may be cut is UTF-8.
+// validStart reports whether a text is UTF-8, apart from a character that is cut off at the end.
 func validStart(head []byte) bool {
 	for cut := range utf8.UTFMax {
 		if cut <= len(head) && utf8.Valid(head[:len(head)-cut]) {
@@ -199,7 +199,7 @@ func validStart(head []byte) bool {
 	return false
 }
 
-// read passes on each line of the file.
+// read calls each for every line of the file.
 func (t *text) read(full string, each func(line int, fields []string) error) error {
 	file, err := os.Open(full)
 	if err != nil {
@@ -213,7 +213,7 @@ func (t *text) read(full string, each func(line int, fields []string) error) err
 	}
 	buffered := bufio.NewReaderSize(source, 1<<16)
 	if r, _, err := buffered.ReadRune(); err == nil && r != '\uFEFF' {
-		_ = buffered.UnreadRune() // It was just read.
+		_ = buffered.UnreadRune() // It was read just before.
 	}
 	lines := csv.NewReader(buffered)
 	lines.Comma, lines.FieldsPerRecord, lines.ReuseRecord = t.delimiter, -1, true
@@ -267,7 +267,7 @@ func (db *DB) fill(t *text, full string, types []kind) error {
 	return nil
 }
 
-// insertRow writes one line; empty fields and those that a short line lacks are NULL.
+// insertRow writes one line; empty and missing fields are NULL.
 func insertRow(insert *sqlite3.Stmt, fields []string, types []kind) error {
 	for i := range types {
 		value := ""
@@ -281,7 +281,7 @@ func insertRow(insert *sqlite3.Stmt, fields []string, types []kind) error {
 		case types[i] == words || types[i] == unknown:
 			err = insert.BindText(i+1, value)
 		default:
-			err = insert.BindText(i+1, trimmed) // The column's type makes a number of it.
+			err = insert.BindText(i+1, trimmed) // The type of the column turns it into a number.
 		}
 		if err != nil {
 			return err

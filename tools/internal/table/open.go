@@ -21,7 +21,7 @@ const maxFiles = 10
 // maxHeap limits the memory of SQLite, in bytes; the scratch database goes to a temporary file.
 const maxHeap = 512 << 20
 
-// DB is the files of one call.
+// DB has the files of one call.
 type DB struct {
 	conn  *sqlite3.Conn
 	write bool
@@ -32,16 +32,16 @@ type DB struct {
 
 // Table is a table that statements can use.
 type Table struct {
-	// Name is what statements call it, File where it is from.
+	// Name is its name in statements, File the file that it comes from.
 	Name, File string
 	// Columns are its columns with their types, in order.
 	Columns []string
-	// Note says what was assumed when it was read; empty for nothing.
+	// Note says what was assumed when the file was read; empty for nothing.
 	Note string
 }
 
 // Open opens files of the workspace: PATH, or NAME=PATH to choose the name of the table or database. With write, databases may be
-// changed and are made if they do not exist. Close must be called.
+// changed and are created if they do not exist. Close must be called.
 func Open(ctx context.Context, dir place.Dir, files []string, write bool) (*DB, error) {
 	if len(files) > maxFiles {
 		return nil, fmt.Errorf("%d files are named, at most %d can be used at once", len(files), maxFiles)
@@ -72,10 +72,10 @@ func Open(ctx context.Context, dir place.Dir, files []string, write bool) (*DB, 
 	return db, nil
 }
 
-// Close lets go of the files. What was written since Open and not kept by Commit is undone.
+// Close releases the files. Changes since Open that Commit has not kept are undone.
 func (db *DB) Close() error { return db.conn.Close() }
 
-// add makes one file usable under a name of its own.
+// add makes one file usable under a unique name.
 func (db *DB) add(dir place.Dir, file string, names map[string]bool) error {
 	name, path, chosen := strings.Cut(file, "=")
 	if !chosen {
@@ -110,7 +110,7 @@ func isDatabase(path string) bool {
 	return false
 }
 
-// headOf is the beginning of a file; nothing of one that does not exist.
+// headOf returns the beginning of a file; nothing if it does not exist.
 func headOf(full string) ([]byte, error) {
 	file, err := os.Open(full)
 	if errors.Is(err, os.ErrNotExist) {
@@ -121,7 +121,7 @@ func headOf(full string) ([]byte, error) {
 	}
 	defer func() { _ = file.Close() }() // It was only read.
 	head := make([]byte, 512)
-	n, _ := file.Read(head) // An empty file gives an error.
+	n, _ := file.Read(head) // An empty file causes an error, which does not matter.
 	return head[:n], nil
 }
 
@@ -166,7 +166,7 @@ func (db *DB) columns(schema, table string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = errors.Join(list.BindText(1, table), list.BindText(2, schema)) // A failure shows when it steps.
+	_ = errors.Join(list.BindText(1, table), list.BindText(2, schema)) // A failure shows when the statement runs.
 	var columns []string
 	for list.Step() {
 		columns = append(columns, strings.TrimSpace(list.ColumnText(0)+" "+list.ColumnText(1)))
@@ -174,7 +174,7 @@ func (db *DB) columns(schema, table string) ([]string, error) {
 	return columns, list.Close()
 }
 
-// identifier makes a name that needs no quotes, and that no other file has.
+// identifier makes a unique name that needs no quotes.
 func identifier(text string, taken map[string]bool) string {
 	name := strings.Map(func(r rune) rune {
 		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 127 {
@@ -193,7 +193,7 @@ func identifier(text string, taken map[string]bool) string {
 	return unique
 }
 
-// allow judges each thing that a statement does.
+// allow decides about each action of a statement.
 func (db *DB) allow(action sqlite3.AuthorizerActionCode, _, _, schema, _ string) sqlite3.AuthorizerReturnCode {
 	switch action {
 	case sqlite3.AUTH_ATTACH, sqlite3.AUTH_DETACH:
@@ -213,5 +213,5 @@ func (db *DB) allow(action sqlite3.AuthorizerActionCode, _, _, schema, _ string)
 	return sqlite3.AUTH_DENY
 }
 
-// Tables lists the tables of the files.
+// Tables returns the tables that statements can use.
 func (db *DB) Tables() []Table { return db.tables }

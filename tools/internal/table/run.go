@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/tools/internal/place"
 )
 
-// Result is what one statement gave.
+// Result is the result of one statement.
 type Result struct {
 	// Columns are the names of its columns; none for a statement without rows.
 	Columns []string
@@ -26,11 +26,11 @@ type Result struct {
 	Changed int64
 }
 
-// maxSaved is how many rows are saved.
+// maxSaved limits the rows that are saved.
 const maxSaved = 5_000_000
 
-// Run executes statements one after another and keeps the first rows of each. save gets all rows of the last statement that has any;
-// it is nil if they are not saved. In a transaction all statements are kept, or none.
+// Run executes statements one after another and returns the first rows of each. save receives all rows of the last statement that
+// has any; nil saves nothing. In a transaction all statements take effect, or none.
 func (db *DB) Run(query string, most int, save *Saver) ([]Result, error) {
 	var results []Result
 	for n := 1; strings.TrimSpace(query) != ""; n++ {
@@ -40,7 +40,7 @@ func (db *DB) Run(query string, most int, save *Saver) ([]Result, error) {
 			return nil, db.explain(n, err)
 		}
 		query = rest
-		if s == nil { // A comment.
+		if s == nil { // It is only a comment.
 			n--
 			continue
 		}
@@ -53,7 +53,7 @@ func (db *DB) Run(query string, most int, save *Saver) ([]Result, error) {
 	return results, nil
 }
 
-// Commit keeps what was written.
+// Commit makes the changes permanent.
 func (db *DB) Commit() error {
 	if !db.write {
 		return nil
@@ -146,11 +146,11 @@ type Saver struct {
 	path string
 	file *os.File
 	w    *csv.Writer
-	// Rows is how many rows the file has.
+	// Rows is the number of rows in the file.
 	Rows int
 }
 
-// NewSaver saves to a file of the workspace.
+// NewSaver returns a Saver for a file in the workspace.
 func NewSaver(dir place.Dir, path string) (*Saver, error) {
 	full, err := dir.Place(path)
 	if err != nil {
@@ -193,7 +193,7 @@ func (s *Saver) row(values []any) error {
 	return s.w.Write(fields)
 }
 
-// Close ends the file. It may be called more than once.
+// Close completes the file. It may be called more than once.
 func (s *Saver) Close() error {
 	if s == nil || s.file == nil {
 		return nil
@@ -207,7 +207,7 @@ func (s *Saver) Close() error {
 	return nil
 }
 
-// Text is a value as text.
+// Text formats a value as text.
 func Text(value any) string {
 	switch v := value.(type) {
 	case nil:

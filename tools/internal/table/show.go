@@ -14,7 +14,7 @@ const (
 	maxCell  = 400
 )
 
-// Show writes results for a model: each as a table in Markdown.
+// Show formats results for a model: each as a Markdown table.
 func Show(results []Result) string {
 	var b strings.Builder
 	for i := range results {
@@ -63,7 +63,7 @@ func (r *Result) show(b *strings.Builder) {
 	}
 }
 
-// cell is a value on one line.
+// cell formats a value on one line.
 func cell(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) > maxCell {
@@ -76,7 +76,7 @@ func cell(text string) string {
 	return strings.NewReplacer("\n", `\n`, "\r", `\r`, "|", `\|`).Replace(text)
 }
 
-// ShowTables writes what tables there are.
+// ShowTables lists the tables.
 func ShowTables(tables []Table) string {
 	var b strings.Builder
 	for _, t := range tables {
@@ -93,7 +93,7 @@ func ShowTables(tables []Table) string {
 	return b.String()
 }
 
-// Quoted is the name of the table as a statement takes it.
+// Quoted returns the name of the table as used in statements.
 func (t *Table) Quoted() string {
 	schema, name, attached := strings.Cut(t.Name, ".")
 	if !attached {

@@ -15,7 +15,7 @@ func Work(ctx context.Context, js jetstream.JetStream) error {
 	ran := make(chan sent, ahead)
 	return consume(ctx, js, func(m jetstream.Msg) {
 		if done, err := complete(js, m); err == nil {
-			ran <- sent{m, done} // Otherwise the work comes again.
+			ran <- sent{m, done} // If it were dropped, the work would come again.
 		}
 	}, func() { acknowledge(ctx, ran) })
 }

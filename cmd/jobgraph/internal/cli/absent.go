@@ -40,11 +40,11 @@ func (g views) absent(h *joblog.Log, c *client.Client, blockers []graph.Blocker)
 	return blockers
 }
 
-// programless says why agents on an embedded bus can run no program on this machine, before a model is asked.
+// programless says why agents on an embedded bus cannot run programs on this machine, before a model is asked.
 func (a *app) programless(c *client.Client) {
 	cards, err := c.Experts().List(a.soft)
 	if err != nil {
-		return // The job itself will say what is wrong.
+		return // The job itself will report the fault.
 	}
 	var said []string
 	for _, card := range cards {

@@ -59,7 +59,7 @@ func (g inputs) answer(job, request, user string, build func(q verb.Question) (a
 		}
 		q, err := choose(questions(h), job, request)
 		if was := putTo(h, request); err != nil && was != nil {
-			q, err = *was, nil // It is closed. The same answer again succeeds, another one is a conflict.
+			q, err = *was, nil // It is closed. The same answer again succeeds; another one is a conflict.
 		}
 		if err != nil {
 			return err
@@ -204,7 +204,7 @@ func parseAnswer(q verb.Question, text string) (any, error) {
 				return o, nil
 			}
 		}
-		if q.SubJob != events.PlanID || q.Kind == events.InputUnknown { // The planner understands other words too.
+		if q.SubJob != events.PlanID || q.Kind == events.InputUnknown { // The planner understands other words as well.
 			return nil, usageError{fmt.Errorf("%q is none of the choices: %s", text, strings.Join(q.Options, ", "))}
 		}
 	}

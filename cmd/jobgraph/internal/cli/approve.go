@@ -46,7 +46,7 @@ func (g inputs) verdictCommand(use, short string, approved bool, edits func() (j
 				if changed != nil && (q.Kind != events.InputApproval || q.SubJob == events.PlanID) {
 					return nil, usageError{fmt.Errorf("request %s is about no call of a tool: there are no arguments to change", q.Request)}
 				}
-				g.app.note("%s", asks(&q)) // Shows what the verdict is about.
+				g.app.note("%s", asks(&q)) // Shows what is being decided.
 				return v, nil
 			})
 		},
@@ -56,8 +56,8 @@ func (g inputs) verdictCommand(use, short string, approved bool, edits func() (j
 	return c
 }
 
-// judged returns an error for a question that is not a matter of approval: one that wants words, or the approval of a form that no
-// verdict fits. Rejecting a form gives a lesson to the expert.
+// judged returns an error for a question that cannot be approved or rejected: one that wants text, or the approval of a form that
+// no verdict fits. Rejecting a form gives the expert a lesson.
 func judged(q verb.Question, v verdict) error {
 	words := "TEXT"
 	switch q.Kind {
@@ -129,7 +129,7 @@ func writeAsked(b *strings.Builder, h *joblog.Log) {
 // asks returns a question with its full prompt.
 func asks(q *verb.Question) string { return asksIn(q, 0) }
 
-// asksIn is asks in so many columns; 0 means no limit.
+// asksIn is asks with a limited width in columns; 0 means no limit.
 func asksIn(q *verb.Question, width int) string {
 	return output.Visible(fmt.Sprintf("%s asks (%s %s):", q.SubJob, q.Kind, q.Request)) + "\n" + output.QuoteIn(q.Prompt, width)
 }

@@ -29,14 +29,14 @@ func attachable(field, path string) (faults events.Faults) {
 	return events.Faults{f}
 }
 
-// maxAttached is how many files are attached of folders: each is named in every work message of the job.
+// maxAttached limits the files that are attached from folders, since every work message of the job names each of them.
 const maxAttached = 200
 
 // attachment is a file to attach, and its name in the job.
 type attachment struct{ path, name string }
 
-// unfolded gives files and the files of folders, in order. A file of a folder is named by its place in it, behind the folder's
-// own name. Hidden folders, links and what is no regular file are left out of folders.
+// unfolded returns files, and the files in folders, in order. A file in a folder is named by its path, beginning with the folder's
+// name. Hidden folders, links and anything but regular files are left out of folders.
 func unfolded(paths []string) (files []attachment, faults events.Faults) {
 	for i, path := range paths {
 		info, err := os.Stat(path)
@@ -69,7 +69,7 @@ func unfolded(paths []string) (files []attachment, faults events.Faults) {
 	return files, faults
 }
 
-// within gives the files of a folder, until there are too many.
+// within returns the files in a folder, up to a limit.
 func within(dir string) (files []attachment, err error) {
 	full, err := filepath.Abs(dir)
 	if err != nil {

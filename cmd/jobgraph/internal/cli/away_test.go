@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// Commands that need no bus or start their own, and examples that read a file instead of a job.
+// Commands that need no bus or start one, and examples that read a file instead of a job.
 const local = " up demo new bench model trust tools version completion config import-config import experts-check experts-copy plan-check plan-diff plan-draft plan-template "
 
 // Every command that cannot reach the bus prints the address, where it was set, and advice.
@@ -53,7 +53,7 @@ func TestEachCommandNamesTheAddressThatDoesNotAnswer(t *testing.T) {
 	running.Wait()
 }
 
-// A fault of an address names this program's flag.
+// A fault in an address names the flag of this program that sets it.
 func TestAFaultOfAnAddressIsThatOfItsFlag(t *testing.T) {
 	for args, want := range map[string]string{
 		"-s foo:x:y list":            `jobgraph: --server: value "foo:x:y" is not good`,
@@ -67,7 +67,7 @@ func TestAFaultOfAnAddressIsThatOfItsFlag(t *testing.T) {
 	}
 }
 
-// complaint runs the program without a bus, and returns its exit code and standard error.
+// complaint runs the program without a bus and returns its exit code and standard error.
 func complaint(t *testing.T, args []string) (code int, said string) {
 	t.Helper()
 	var out, stderr strings.Builder

@@ -18,13 +18,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// chat is a session at the terminal: each line is a message to it.
+// chat is a session at the terminal: each input line is a message to it.
 type chat struct {
 	runs
 	c      *client.Client
 	d      *dialog
-	about  events.Request // What every message has in common.
-	plain  bool           // Shows no transitions.
+	about  events.Request // Common to all messages.
+	plain  bool           // Transitions are not shown.
 	latest string         // The latest job.
 	jobs   []string
 	spent  events.Spent
@@ -62,7 +62,7 @@ const chatHelp = "  /jobs           the jobs of this chat\n" +
 	"  /budget         what was spent so far\n" +
 	"  /help, /quit\n"
 
-// chat holds a chat on the bus that answers, else on an embedded one.
+// chat holds a chat on the bus that answers, or else on an embedded one.
 func (g runs) chat(f *runFlags, first string, steps bool) error {
 	if !g.app.sys.Typing {
 		return usageError{errors.New("chat talks to a person at a terminal; a program submits jobs with `jobgraph run --session ID`")}
@@ -72,7 +72,7 @@ func (g runs) chat(f *runFlags, first string, steps bool) error {
 		return err
 	}
 	session := &chat{runs: g, plain: !steps, about: events.Request{Session: cmp.Or(f.session, id), User: f.user, Profile: f.profile, Expert: f.expert}}
-	g.app.note("session %s\n/help lists the commands, Ctrl-D ends the chat", session.about.Session) // At once: services take a while.
+	g.app.note("session %s\n/help lists the commands, Ctrl-D ends the chat", session.about.Session) // Print it at once: services take a while to start.
 	if !f.embedded && f.store == "" {
 		if session.c, err = g.answering(); err != nil {
 			return err
@@ -102,10 +102,10 @@ func (g runs) chat(f *runFlags, first string, steps bool) error {
 	return g.unbound(err, k.Stop())
 }
 
-// mostBefore is how many items of a session are shown when a chat goes on with it.
+// mostBefore is how many items of a session are shown when a chat continues it.
 const mostBefore = 20
 
-// before shows what was said in the session, and takes up its jobs.
+// before shows what was said in the session and remembers its jobs.
 func (s *chat) before(ctx context.Context) error {
 	known, err := s.c.Sessions().As(s.about.User).Get(ctx, s.about.Session)
 	if errors.Is(err, bus.ErrNotFound) {
@@ -132,7 +132,7 @@ func (s *chat) before(ctx context.Context) error {
 	return nil
 }
 
-// choose makes a model plan further messages.
+// choose sets the model that plans further messages.
 func (s *chat) choose(model string) {
 	s.about.Models = nil
 	if model != "" {
@@ -174,7 +174,7 @@ func (s *chat) talk(first string) error {
 	}
 }
 
-// message submits a message and shows what comes of it. A job that fails does not end the chat.
+// message submits a message and shows its job. A job that fails does not end the chat.
 func (s *chat) message(ctx context.Context, text string) error {
 	r := s.about
 	r.Goal = text
@@ -260,7 +260,7 @@ func (s *chat) command(ctx context.Context, words []string) error {
 	return err
 }
 
-// see shows something of a job.
+// see reads a job and shows something of it.
 func (s *chat) see(ctx context.Context, job string, show func(h *joblog.Log) error) error {
 	if job == "" {
 		return errors.New("there is no job yet")

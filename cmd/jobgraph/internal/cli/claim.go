@@ -10,8 +10,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// claimed adds to running runs who executes them and until when they cannot be taken over. It adds nothing if the journal
-// or the broker's clock cannot be read.
+// claimed adds to each running run who executes it and until when it cannot be taken over. It adds nothing if the journal or the
+// broker's clock cannot be read.
 func (g views) claimed(h *joblog.Log, c *client.Client, blockers []graph.Blocker) []graph.Blocker {
 	runs := map[string]int{}
 	for _, n := range h.Job.View().SubJobs {

@@ -12,8 +12,8 @@ import (
 // index matches an index within the path of a field.
 var index = regexp.MustCompile(`\[\d+\]|^subtask_\d+`)
 
-// alike merges identical faults of several places of a list: one wrong field in two hundred steps is one mistake. The
-// message counts the further places; the hint names the field that was probably meant.
+// alike merges identical faults of several list elements: one wrong field in two hundred steps is one mistake. The message counts
+// the other places; the hint names the field that was probably meant.
 func alike(faults events.Faults) events.Faults {
 	var list events.Faults
 	at, more := map[string]int{}, map[int]int{}

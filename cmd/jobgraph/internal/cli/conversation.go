@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// shown is what of a session is shown.
+// shown selects what of a session is shown.
 type shown struct {
 	user         string
 	jobs, follow bool
@@ -51,7 +51,7 @@ func (g sessions) showCommand() *cobra.Command {
 	return c
 }
 
-// show shows the jobs of a session.
+// show shows a session with its jobs.
 func (g sessions) show(s *client.Session) error {
 	if g.app.machine() {
 		return output.Value(g.app.sys.Stdout, g.app.output, s)
@@ -69,7 +69,7 @@ func (g sessions) show(s *client.Session) error {
 	return g.app.write(table)
 }
 
-// head shows whose session it is, and how it stands.
+// head shows the owner and the state of a session.
 func (g sessions) head(s *client.Session) error {
 	text := fmt.Sprintf("%s  %s\n", s.ID, s.State)
 	for _, field := range []struct{ name, value string }{
@@ -91,7 +91,7 @@ func (g sessions) head(s *client.Session) error {
 // pageOf is how many items are shown without --limit.
 const pageOf = 50
 
-// converse shows a page of what was said, and what is said later.
+// converse shows a page of the conversation, and follows it if asked to.
 func (g sessions) converse(ctx context.Context, talk client.Conversation, s *client.Session, what shown) error {
 	if what.limit == 0 {
 		what.limit = pageOf
@@ -133,7 +133,7 @@ func (g sessions) converse(ctx context.Context, talk client.Conversation, s *cli
 	return nil
 }
 
-// conversationOf is a page of a session's conversation for programs.
+// conversationOf is a page of a session's conversation as JSON.
 type conversationOf struct {
 	ID    string `json:"id"`
 	User  string `json:"user,omitempty"`
@@ -142,7 +142,7 @@ type conversationOf struct {
 	client.ConversationPage
 }
 
-// tell shows an item as a line of a chat: who says it, and what.
+// tell shows an item as a line of a chat: the speaker and the text.
 func (g sessions) tell(e *item.Entry) error {
 	text := strings.TrimRight(e.Text, "\n")
 	if e.Truncated > 0 {
@@ -159,7 +159,7 @@ func (g sessions) tell(e *item.Entry) error {
 	return g.app.printf("%s", output.Clean(line))
 }
 
-// voice names who speaks, and what kind of item it is if it is neither a message nor an answer.
+// voice names the speaker of an item, and its kind if it is neither a message nor an answer.
 func voice(e *item.Entry) string {
 	who := e.Expert
 	switch e.Type {

@@ -13,7 +13,7 @@ import (
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// copyCommand writes the card of a built-in expert to a file, to be changed.
+// copyCommand writes the card of a built-in expert to a file, so that it can be changed.
 func (g experts) copyCommand() *cobra.Command {
 	dir, force := "experts", false
 	c := &cobra.Command{
@@ -47,7 +47,7 @@ func (g experts) copyCommand() *cobra.Command {
 	return c
 }
 
-// writeNew writes a file that does not exist yet, or replaces it.
+// writeNew writes a file. It fails if the file exists, unless replace is true.
 func writeNew(path, text string, replace bool) error {
 	fault := func(code events.Code, message, hint string, err error) error {
 		f := &events.Fault{Code: code, Field: path, Message: message, Hint: hint}

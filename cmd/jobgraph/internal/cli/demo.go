@@ -39,7 +39,7 @@ func (g demos) crashCommand() *cobra.Command {
 	}
 }
 
-// runnerCommand is the runner to be killed: the expert-runner as a program of its own.
+// runnerCommand is the runner to be killed: the expert-runner as a separate program.
 func (g demos) runnerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "runner", Hidden: true, DisableFlagParsing: true,
@@ -65,7 +65,7 @@ func (g demos) runnerCommand() *cobra.Command {
 	}
 }
 
-// scene is a demonstration's world, cards, and stack with a bus of its own.
+// scene is a demonstration's world, cards, and stack with its own bus.
 type scene struct {
 	world *demo.World
 	dir   string

@@ -20,7 +20,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// dialog asks the person at the terminal what a job asks. It belongs to one goroutine.
+// dialog puts the questions of a job to the person at the terminal. It belongs to one goroutine.
 type dialog struct {
 	app   *app
 	user  string
@@ -88,12 +88,12 @@ func (d *dialog) line(ctx context.Context, prompt string) (string, error) {
 // errElsewhere means that a request was closed while the person was thinking.
 var errElsewhere = errors.New("the request was closed elsewhere")
 
-// ask shows a request and answers it as the person says. after is the sequence up to which the log was seen. Errors: errLeft, and those
+// ask shows a request and sends the person's answer. after is the sequence up to which the log was seen. Errors: errLeft, and those
 // of the bus.
 func (d *dialog) ask(ctx context.Context, c *client.Client, q *verb.Question, after uint64) error {
 	asking, closed := context.WithCancelCause(ctx)
 	defer closed(nil)
-	go func() { // Ends with asking.
+	go func() { // Ends when ask returns.
 		for e, err := range c.Watch(asking, q.JobID, after+1) {
 			if err != nil {
 				return
@@ -132,7 +132,7 @@ func (d *dialog) answer(ctx context.Context, q *verb.Question) (any, error) {
 	}
 }
 
-// once asks one time. A usageError means that the answer does not fit.
+// once asks for an answer a single time. A usageError means that the answer does not fit.
 func (d *dialog) once(ctx context.Context, q *verb.Question) (any, error) {
 	if q.Kind == events.InputForm {
 		return d.form(ctx, q)
@@ -154,7 +154,7 @@ func (d *dialog) once(ctx context.Context, q *verb.Question) (any, error) {
 	return parseAnswer(*q, text)
 }
 
-// details shows the choices of a request, and of an edit what it changes.
+// details shows the choices of a request and, for an edit of a file, the changes.
 func (d *dialog) details(q *verb.Question) string {
 	var b strings.Builder
 	if q.Kind == events.InputApproval && q.SubJob != events.PlanID {
@@ -167,7 +167,7 @@ func (d *dialog) details(q *verb.Question) string {
 	return b.String()
 }
 
-// changes shows the arguments of a call that edits a file as lines that go and come; "" for any other call.
+// changes shows the arguments of a call that edits a file as removed and added lines; "" for any other call.
 func changes(prompt string, paint output.Paint) string {
 	_, rest, found := strings.Cut(prompt, " call ")
 	_, rest, called := strings.Cut(rest, " with ")
@@ -195,7 +195,7 @@ func changes(prompt string, paint output.Paint) string {
 	return b.String()
 }
 
-// field is a property of a form as the dialog asks for it.
+// field is a property of a form, asked for by itself.
 type field struct {
 	name        string
 	Title       string          `json:"title"`
@@ -206,7 +206,7 @@ type field struct {
 	needed      bool
 }
 
-// form asks for each property of a form, or takes the whole as JSON.
+// form asks for each property of a form, or takes the whole form as JSON.
 func (d *dialog) form(ctx context.Context, q *verb.Question) (any, error) {
 	fields := fieldsOf(q.Schema)
 	if len(fields) == 0 {
@@ -237,7 +237,7 @@ func (d *dialog) form(ctx context.Context, q *verb.Question) (any, error) {
 	return parseAnswer(*q, string(whole))
 }
 
-// fieldsOf lists the properties of a schema, those that are required first, each group by name.
+// fieldsOf lists the properties of a schema, required ones first, each group by name.
 func fieldsOf(schema json.RawMessage) []field {
 	var s struct {
 		Properties map[string]field `json:"properties"`
@@ -260,7 +260,7 @@ func fieldsOf(schema json.RawMessage) []field {
 	return list
 }
 
-// prompt says what a property means and how it may be filled.
+// prompt says what a property means and which values it takes.
 func (f *field) prompt() string {
 	var hints []string
 	if words := strings.TrimSpace(f.Title + " " + f.Description); words != "" {
@@ -287,7 +287,7 @@ func (f *field) prompt() string {
 	return output.Visible(text) + "> "
 }
 
-// value is what was typed as JSON of the property's type; nil leaves the property out.
+// value returns typed text as JSON of the property's type; nil leaves the property out.
 func (f *field) value(text string) json.RawMessage {
 	kind, _ := f.Type.(string)
 	switch {
@@ -302,7 +302,7 @@ func (f *field) value(text string) json.RawMessage {
 	return raw
 }
 
-// converse follows a job and asks the person what it asks, until the job ends or only others can help.
+// converse follows a job and puts its questions to the person, until the job ends or waits for others only.
 func (d *dialog) converse(ctx context.Context, c *client.Client, follow func(from uint64, done func(h *joblog.Log) bool) (*joblog.Log, error)) (*joblog.Log, error) {
 	from := uint64(0)
 	for {

@@ -82,7 +82,7 @@ func (g deadLetters) show(d client.Dead) error {
 	return g.app.printf("%s", output.Clean(text))
 }
 
-// retry tries again and reports the result, as far as it is known at once.
+// retry tries again and reports the result as far as it is known at once.
 func (g deadLetters) retry(ctx context.Context, c *client.Client, d client.Dead) error {
 	job, err := c.DeadLetters().Retry(ctx, d)
 	if err != nil {

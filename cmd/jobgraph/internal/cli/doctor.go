@@ -191,7 +191,7 @@ func (d *diagnosis) gateways(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-// batches finds batches that no runner takes any more, because all present runners are of a release without batches.
+// batches finds batches that no runner takes, because all present runners are of a release without batches.
 func (d *diagnosis) batches(ctx context.Context, c *client.Client) error {
 	pools, err := c.Bus().Queues().Pools(ctx)
 	if errors.Is(err, bus.ErrNotFound) {
@@ -273,7 +273,7 @@ func (d *diagnosis) lacks(card *events.Card) {
 	}
 }
 
-// accessOf says who may do what.
+// accessOf describes the access control of a server.
 func accessOf(s *bus.Server) string {
 	switch {
 	case !s.Login:

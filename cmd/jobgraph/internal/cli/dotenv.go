@@ -10,11 +10,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm"
 )
 
-// dotEnvLimit is how much of a file .env is read, in bytes.
+// dotEnvLimit is the maximum size of a file .env, in bytes; the rest is not read.
 const dotEnvLimit = 64 << 10
 
-// withKeys adds the keys of models in .env of the current folder to the environment, where that has none, and says which. Nothing else
-// of the file is used, above all no address: a key would go there.
+// withKeys adds keys of models from .env in the current folder to the environment, unless it has them, and returns their names.
+// Nothing else in the file is used, least of all an address, to which a key would be sent.
 func (g folders) withKeys(env host.Env) host.Env {
 	if !regular(".env") {
 		return env
@@ -60,13 +60,13 @@ func (g folders) withKeys(env host.Env) host.Env {
 	}
 }
 
-// ours reports whether a variable would mean something here if the environment had it.
+// ours reports whether this program would use a variable of the environment.
 func ours(name string) bool {
 	return slices.ContainsFunc([]string{"JOBGRAPH_", "NATS_", "OPENAI_", "OTEL_", "OLLAMA_", "LLAMA_"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// assignments reads lines NAME=VALUE. Values may be in quotes; "export " may stand before a name, and # begins a comment. Nothing is
-// expanded. The last line with a name counts.
+// assignments reads lines NAME=VALUE. Values may be quoted; "export " may precede a name, and # begins a comment. Nothing is
+// expanded. The last line for a name counts.
 func assignments(text string) map[string]string {
 	all := map[string]string{}
 	for line := range strings.Lines(text) {

@@ -18,7 +18,7 @@ const (
 	ExitFailed       = 1   // The job is FAILED, or a difference was found.
 	ExitUsage        = 2   // A flag, an argument, a file or a setting is wrong.
 	ExitStopped      = 3   // The job is STOPPED.
-	ExitWaiting      = 4   // The job waits for a person, and none is there.
+	ExitWaiting      = 4   // The job waits for a person, and there is no terminal.
 	ExitNotFound     = 5   // No such job, SubJob, request or expert.
 	ExitConflict     = 6   // Another writer was first, or the state has changed.
 	ExitBudget       = 7   // A budget is used up.
@@ -27,7 +27,7 @@ const (
 	ExitUnavailable  = 69  // The bus or the planning model cannot be reached.
 	ExitTimeout      = 124 // --timeout has passed.
 	ExitInterrupted  = 130 // A signal ended it.
-	ExitUnread       = 141 // The reader of the output has gone.
+	ExitUnread       = 141 // The reader of the output has disconnected.
 )
 
 // The causes of contexts that ended: errInterrupted by a signal, errUnread because the reader of the output has gone,

@@ -87,7 +87,7 @@ func (g experts) list(cards []events.Card) error {
 	return g.app.write(table)
 }
 
-// lacking says which tools of cards are not offered on this machine.
+// lacking lists the tools of cards that this machine does not offer, with the reason.
 func (g experts) lacking(cards []events.Card) error {
 	for _, c := range cards {
 		for _, tag := range c.Tags {

@@ -19,7 +19,7 @@ import (
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// folderFlags say what becomes of the files of the current folder.
+// folderFlags say how the files of the current folder are used.
 type folderFlags struct {
 	trust, leave bool
 	variables    []string
@@ -31,7 +31,7 @@ func (f *folderFlags) declare(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.leave, "no-folder", false, "leave jobgraph.yaml, experts/ and .env of this folder alone")
 }
 
-// folders judges the files of the current folder before anything of them is used.
+// folders decides about the files of the current folder before any of them is used.
 type folders struct{ app *app }
 
 // folder are the files of a folder that an embedded bus uses if nothing else was named.
@@ -48,7 +48,7 @@ func look(dir string) folder {
 		found.config = path
 	}
 	path := filepath.Join(dir, "experts")
-	entries, _ := os.ReadDir(path) // Without the folder there are none.
+	entries, _ := os.ReadDir(path) // A missing folder has no entries.
 	if slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 		return filepath.Ext(e.Name()) == ".md" && regular(filepath.Join(path, e.Name()))
 	}) {
@@ -84,7 +84,7 @@ func (d folder) names(cards int) string {
 	return strings.Join(parts, " and ") + count
 }
 
-// place says which folder it is, for people.
+// place names the folder, for people.
 func (d folder) place() string {
 	if d.dir == "." {
 		return "this folder"
@@ -101,7 +101,8 @@ func (d folder) path() (string, error) {
 	return path, err
 }
 
-// harmlessSettings are the settings of services that a file of a folder may have: none names a program, an address, a key or a file.
+// harmlessSettings are the settings of services that a configuration file in a folder may set: none of them names a program, an
+// address, a key or a file.
 var harmlessSettings = []string{"default-expert", "expert-wait", "keep-failed", "kill-grace", "openai-model", "orphan-after", "prefetch", "unattended"}
 
 // examined is a folder with what its files would do.
@@ -113,8 +114,8 @@ type examined struct {
 	secrets []string
 }
 
-// examine reads the files of a folder. Secret variables have a stand-in for a value, except those that are given by name. Errors:
-// host.Faults for files that are wrong, or want what no file of a folder gets.
+// examine reads the files of a folder. Secret variables have placeholder values, except those that were given by name. Errors:
+// host.Faults for files that are wrong, or that want what no file of a folder gets.
 func (g folders) examine(d folder, all host.Env, given []string) (*examined, error) {
 	env := func(name string) (string, bool) {
 		value, found := all(name)
@@ -164,7 +165,7 @@ func refusedSettings(path string) (faults host.Faults) {
 	return faults
 }
 
-// outside are faults for inserted files that are not in the folder, or hidden in it: they may hold secrets.
+// outside returns faults for included files that lie outside the folder or are hidden in it: they may hold secrets.
 func (d folder) outside(files []string) (faults host.Faults) {
 	root, err := d.path()
 	for _, name := range files {
@@ -189,11 +190,11 @@ func (d folder) outside(files []string) (faults host.Faults) {
 	return faults
 }
 
-// use returns the files of the current folder that may be used: those whose kind was not named otherwise, after a person has trusted
-// them. It says once what it found.
+// use returns the files of the current folder that may be used: those of kinds that were not named otherwise, once a person trusts
+// them. It prints once what it found.
 func (g folders) use(f *folderFlags, env host.Env, config, experts bool) (folder, error) {
 	d := look(".")
-	if config { // It names its own experts.
+	if config { // A configuration names its own experts.
 		d.config, d.experts = "", nil
 	}
 	if experts {
@@ -214,9 +215,9 @@ func (g folders) use(f *folderFlags, env host.Env, config, experts bool) (folder
 	return g.judge(f, e)
 }
 
-// beside returns the cards beside a job file, if they may be used. The person at a terminal is asked about those that do more than
-// describe; off a terminal it is enough to name a job file of another folder, but not to be here, in one that may have been cloned,
-// and not for secrets.
+// beside returns the cards beside a job file if they may be used. At a terminal the person is asked about cards that do more than
+// describe. Without one, naming a job file of another folder is enough, but not for secrets and not in the current folder, which
+// may have been cloned.
 func (g folders) beside(f *folderFlags, env host.Env, cards string, here bool) (folder, error) {
 	d := folder{dir: filepath.Dir(cards), experts: []string{cards}}
 	e, err := g.examine(d, env, f.variables)
@@ -230,12 +231,12 @@ func (g folders) beside(f *folderFlags, env host.Env, cards string, here bool) (
 	return g.judge(f, e)
 }
 
-// missing are the secrets that the files read and that were not given by name.
+// missing lists the secrets that the files read and that were not given by name.
 func (e *examined) missing(given []string) []string {
 	return slices.DeleteFunc(slices.Clone(e.secrets), func(name string) bool { return slices.Contains(given, name) })
 }
 
-// judge decides about files that do more than describe.
+// judge decides about files that do more than describe an expert.
 func (g folders) judge(f *folderFlags, e *examined) (folder, error) {
 	path, err := e.path()
 	if err != nil {
@@ -278,7 +279,7 @@ func (g folders) refusal(e *examined, missing []string, trusted, changed bool) e
 	return fmt.Errorf("%w: %w", bus.ErrNotPermitted, fault)
 }
 
-// list shows what the files would do. Nothing is cut: what is hidden cannot be judged.
+// list shows what the files would do, without cuts: a person cannot judge what is hidden.
 func (e *examined) list() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %s would\n", e.names(e.Cards), output.Visible(e.place()))
@@ -294,7 +295,7 @@ func (g folders) ask(f *folderFlags, e *examined, path string, given, missing []
 		g.app.note("going on without the files of %s", e.place())
 		return folder{}, nil
 	}
-	_, _ = io.WriteString(g.app.sys.Stderr, e.list()) // What is not shown is not answered.
+	_, _ = io.WriteString(g.app.sys.Stderr, e.list()) // If it cannot be shown, no answer is read.
 	answer, err := g.line("Do you trust them? yes, or no to go on without them> ")
 	if err != nil || !slices.Contains([]string{"yes", "y"}, strings.ToLower(answer)) {
 		if err != nil {
@@ -332,7 +333,7 @@ func (g folders) remember(e *examined, path string, given []string) error {
 	return g.store().Put(entry)
 }
 
-// line asks for one line and takes no byte behind it. An ended input is an empty answer.
+// line asks for one line and reads nothing beyond it. The end of the input counts as an empty answer.
 func (g folders) line(prompt string) (string, error) {
 	_, _ = io.WriteString(g.app.sys.Stderr, prompt) // As in ask.
 	read := make(chan string, 1)
@@ -362,7 +363,7 @@ func (g folders) store() trust.Store {
 	return trust.At(filepath.Join(g.app.configFolder(), "trust.json"))
 }
 
-// configFolder is where the user's programs keep their configuration, for this program.
+// configFolder is the folder for this program's configuration of the user.
 func (a *app) configFolder() string {
 	if dir, ok := a.sys.Env("XDG_CONFIG_HOME"); ok && dir != "" {
 		return filepath.Join(dir, "jobgraph")

@@ -37,7 +37,7 @@ func (g operations) fsckCommand() *cobra.Command {
 	return c
 }
 
-// inStore runs a function on a store that is not in use.
+// inStore runs a function on a bus over a store that no process uses.
 func (g operations) inStore(dir string, do func(context.Context, *client.Client) error) (err error) {
 	if found, err := os.Stat(filepath.Join(dir, "jetstream")); err != nil || !found.IsDir() {
 		return usageError{&events.Fault{Code: events.CodeNotFound, Field: "store", Message: dir + " is no store", Hint: "name the folder that `up` tells as its store"}}

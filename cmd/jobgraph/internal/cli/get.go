@@ -57,11 +57,12 @@ func stateTable() output.Table {
 	return output.Table{
 		Head:     []string{"ID", "STATUS", "PROGRESS", "AGE", "TOOK", "GOAL"},
 		WideHead: []string{"PROFILE", "SESSION", "LABELS", "SEQ", "REASON"},
-		Width:    80, // Also in a file, so that lists look the same everywhere.
+		Width:    80, // Even in a file, so that lists look the same everywhere.
 	}
 }
 
-// besideID is how many columns of a terminal have to be left beside the id of a job, else the id is shortened: those of status and goal.
+// besideID is how many columns a terminal must have left beside the id of a job, for status and goal; otherwise the id is
+// shortened.
 const besideID = 24
 
 func (g views) writeState(h *joblog.Log, c *client.Client) error {
@@ -405,7 +406,7 @@ func (g views) describeSubJob(h *joblog.Log, c *client.Client, id string) error 
 	return output.Value(g.app.sys.Stdout, form, d)
 }
 
-// result returns the job's final answer, also if it is stored as a blob; nil if there is none or it was deleted.
+// result returns the job's final answer, even if it is stored as a blob; nil if there is none or it was deleted.
 func (g views) result(h *joblog.Log, c *client.Client) json.RawMessage {
 	s := h.Job.View()
 	result, _ := joblog.Answer(s.Result, s.ResultRef, g.payloads(c, s.ID)) // What cannot be read is reported in a note.

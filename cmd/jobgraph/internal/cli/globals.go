@@ -136,7 +136,7 @@ func (a *app) address() (bus.Options, error) {
 	return onbus.Options(&n, "jobgraph-cli", a.settings.Prefix), nil
 }
 
-// by is who asks if no user is given: empty if a key signs, since its user counts then.
+// by returns who asks if no user is given: empty if a key signs, since its user counts then.
 func (a *app) by() string {
 	if o, err := a.address(); err == nil && (o.NKey != "" || o.Creds != "") {
 		return ""
@@ -181,7 +181,7 @@ func (a *app) dial(o bus.Options, within time.Duration) (*client.Client, error) 
 	})
 }
 
-// reasonOf returns why a connection failed, without what the class says already.
+// reasonOf returns why a connection failed, without what the class of the error says already.
 func reasonOf(err, class error) string {
 	return strings.TrimPrefix(err.Error(), "connect to the bus: "+class.Error()+": ")
 }

@@ -23,11 +23,11 @@ func fitHelp(root *cobra.Command) {
 	})
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		text := strings.TrimRight(flowing(cmp.Or(c.Long, c.Short)), " \n") + "\n\n" + c.UsageString()
-		_, _ = io.WriteString(c.OutOrStdout(), wrapped(text)) // There is no other output.
+		_, _ = io.WriteString(c.OutOrStdout(), wrapped(text)) // A failure to write help cannot be reported anywhere.
 	})
 }
 
-// usage says how a command is called. It takes no template: see package template for what one costs.
+// usage returns the usage text of a command, without a template: package template says what templates cost.
 func usage(c *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString("Usage:")
@@ -91,7 +91,7 @@ func flowing(text string) string {
 	return b.String()
 }
 
-// column is where the second column of a list of commands begins.
+// column matches the beginning of a row in a list of commands, up to its second column.
 var column = regexp.MustCompile(`^  ([a-z-]+ {2,}|[a-z-]{11,} )`)
 
 // wrapped breaks long lines between words. Continuations are aligned with the text that they belong to.

@@ -54,7 +54,7 @@ func TestEachCommandHasExamplesThatItTakes(t *testing.T) {
 			t.Fatal("its help has no example")
 		}
 		if strings.HasPrefix(path, "jobgraph completion") {
-			return // These lines are for a shell.
+			return // These lines are for the shell.
 		}
 		for line := range strings.Lines(c.Example) {
 			takes(t, path, c, line)
@@ -76,7 +76,7 @@ func takes(t *testing.T, path string, c *cobra.Command, line string) {
 	if err != nil || words[0] != "jobgraph" || found != c && found.Parent() != c && path != "jobgraph diff" {
 		t.Fatalf("%q is no command line of it: %v", line, err)
 	}
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError) // So that the command's own flags keep their values.
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError) // A copy, so that the command's own flags keep their values.
 	flags.AddFlagSet(found.Flags())
 	flags.AddFlagSet(found.InheritedFlags())
 	if err := flags.Parse(args); err != nil {

@@ -164,7 +164,7 @@ func (q *asked) changeTools(c *toolset.Change) {
 	}
 }
 
-// inWords has the fault of a missing goal say how a person gives one here.
+// inWords makes the fault of a missing goal say how to give one here.
 func inWords(faults events.Faults) events.Faults {
 	for i := range faults {
 		if faults[i].Code == events.CodeMissing && faults[i].Field == "goal" {

@@ -217,7 +217,7 @@ func (g sessions) knowledgeCommand() *cobra.Command {
 	return group("knowledge", "Documents that agents of a session can read", add, list, remove)
 }
 
-// addDocuments adds files to a base. It says which of them are no text.
+// addDocuments adds files to a base. It reports which of them are not text.
 func (a *app) addDocuments(ctx context.Context, c *client.Client, b bases.Base, paths []string) error {
 	var refs []events.Ref
 	for _, path := range paths {

@@ -101,7 +101,7 @@ func (g views) list(ctx context.Context, c *client.Client, q client.Query) error
 			j.ID, j.Status, j.Progress.Done, j.Progress.Total, j.Created, j.Ended, j.Title, j.Goal, j.Profile, j.Session, steps, j.Labels, j.Seq, j.Error, j.Quarantined != nil,
 		}, listed(j)))
 	}
-	if g.app.screen() { // A person can type what is shown; programs get the whole id.
+	if g.app.screen() { // A person can type what is shown; programs get the full id.
 		for i := range table.Rows {
 			table.Rows[i].Cells[0] = uniqueBeginning(ids[i], ids)
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
-// listen returns what the experts of a job say from now on, for a display on a terminal; nil if the output is none. stop ends it.
+// listen returns live items of a job's experts from now on, for a display on a terminal; nil if the output is not one. stop ends
+// it.
 func (g views) listen(ctx context.Context, c *client.Client, job string) (talk *watch.Talk, stop func()) {
 	if _, _, terminal := g.app.size(); !terminal || g.app.quiet || g.app.machine() || g.app.output == "name" {
 		return nil, func() {}

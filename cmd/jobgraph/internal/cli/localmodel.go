@@ -15,19 +15,19 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// localWait is how long servers of models on this machine have to say what they are.
+// localWait limits the wait for model servers on this machine.
 const localWait = 150 * time.Millisecond
 
-// localModel is a model that a server on this machine serves.
+// localModel is a model served on this machine.
 type localModel struct{ server, address, model string }
 
-// localModels asks the two usual servers of models on this machine, at the loopback address alone, and returns the model of the first
-// that answers as one of them: Ollama, then llama.cpp. ok is false if neither does in time.
+// localModels asks the two usual model servers on this machine, at the loopback address only, and returns the model of the first
+// that answers: Ollama, then llama.cpp. ok is false if neither does in time.
 func localModels(ctx context.Context, env host.Env) (m localModel, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, localWait)
 	defer cancel()
 	client := &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true}, // Without the proxies of the environment.
+		Transport:     &http.Transport{DisableKeepAlives: true}, // It uses no proxy of the environment.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	servers := []func() localModel{
@@ -47,7 +47,7 @@ func localModels(ctx context.Context, env host.Env) (m localModel, ok bool) {
 	return m, ok
 }
 
-// addLocal has a stack without a model use one that a server on this machine serves, and names it.
+// addLocal makes a stack without a model use one that is served on this machine, and names it.
 func (g runs) addLocal(s *stack.Settings) {
 	m, ok := localModels(g.app.soft, s.Env)
 	if !ok {
@@ -66,7 +66,7 @@ func (g runs) addLocal(s *stack.Settings) {
 	}
 }
 
-// nameAccount says which key of a provider decides which model is used, if one does.
+// nameAccount says which provider's key decides about the model, if one does.
 func (g runs) nameAccount(s *stack.Settings) {
 	a, model, ok := s.Account()
 	if !ok || s.Model != "" && len(a.Also) == 0 {
@@ -79,7 +79,7 @@ func (g runs) nameAccount(s *stack.Settings) {
 	g.app.note("using %s of %s, by %s%s", output.Visible(model), a.Name, a.Variable, also)
 }
 
-// ollama returns the model that was used last at Ollama.
+// ollama returns the model that Ollama used last.
 func ollama(ctx context.Context, client *http.Client, port string) localModel {
 	var tags struct {
 		Models []struct{ Name string }
@@ -88,7 +88,7 @@ func ollama(ctx context.Context, client *http.Client, port string) localModel {
 	if !getJSON(ctx, client, address+"/api/tags", &tags) {
 		return localModel{}
 	}
-	for _, m := range tags.Models { // Those for search do not talk.
+	for _, m := range tags.Models { // Models for embedding cannot chat.
 		if m.Name != "" && !strings.Contains(m.Name, "embed") && !strings.HasPrefix(m.Name, "bge") {
 			return localModel{"Ollama", address + "/v1", m.Name}
 		}
@@ -96,7 +96,8 @@ func ollama(ctx context.Context, client *http.Client, port string) localModel {
 	return localModel{}
 }
 
-// llamaCpp returns the model of a llama.cpp server. The port is a common one: the list of models has to say whose it is.
+// llamaCpp returns the model of a llama.cpp server. Other programs use the port as well, so the list of models has to identify the
+// server.
 func llamaCpp(ctx context.Context, client *http.Client, port string) localModel {
 	var list struct {
 		Data []struct {
@@ -113,7 +114,7 @@ func llamaCpp(ctx context.Context, client *http.Client, port string) localModel 
 
 func loopback(port string) string { return "http://" + net.JoinHostPort("127.0.0.1", port) }
 
-// port is the port in a variable, or the usual one.
+// port returns the port in a variable, or the usual one.
 func port(env host.Env, name, usual string) string {
 	value, _ := env(name)
 	if _, err := net.LookupPort("tcp", value); err != nil || value == "" {
@@ -122,7 +123,7 @@ func port(env host.Env, name, usual string) string {
 	return value
 }
 
-// ollamaPort is the port in OLLAMA_HOST. The host there is not asked: only this machine is.
+// ollamaPort is the port in OLLAMA_HOST. Its host is ignored: only this machine is asked.
 func ollamaPort(env host.Env) string {
 	const usual = "11434"
 	value, _ := env("OLLAMA_HOST")
@@ -136,7 +137,7 @@ func ollamaPort(env host.Env) string {
 	return cmp.Or(number, usual)
 }
 
-// getJSON gets a JSON object; false means that there is none.
+// getJSON gets a JSON object; false if there is none.
 func getJSON(ctx context.Context, client *http.Client, url string, into any) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -206,10 +206,10 @@ func instead(cmd *cobra.Command, args []string) string {
 	return "; use " + strings.Join(all, ", ")
 }
 
-// synonyms are names that commands of different groups have for the same: each group takes all of them.
+// synonyms are different names for the same command in different groups: each group accepts all of them.
 var synonyms = [][]string{{"get", "describe", "show"}, {"list", "ls"}}
 
-// alias gives the commands of a group their synonyms, as far as those name nothing else.
+// alias adds synonyms to the commands of a group, unless they name something else.
 func alias(parent *cobra.Command) {
 	taken := map[string]bool{}
 	for _, c := range parent.Commands() {
@@ -269,7 +269,7 @@ func (a *app) report(err error) {
 		case len(faults) > 1:
 			value = events.Rejection{Faults: faults}
 		}
-		_ = output.Value(a.sys.Stdout, a.output, value) // The text below contains it anyway.
+		_ = output.Value(a.sys.Stdout, a.output, value) // The text below repeats it.
 	}
 	if len(faults) == 0 {
 		a.complain(text)

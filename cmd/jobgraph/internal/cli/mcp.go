@@ -13,8 +13,8 @@ import (
 	gateway "github.com/jobgraph/jobgraph/services/gateway/app"
 )
 
-// mcpCommand serves a client of the Model Context Protocol. Standard output has nothing but the protocol; what else there is to say
-// stands on standard error, which such clients keep as a log.
+// mcpCommand serves a client of the Model Context Protocol. Standard output carries only the protocol; everything else goes to
+// standard error, which such clients keep as a log.
 func (g operations) mcpCommand() *cobra.Command {
 	var user string
 	c := &cobra.Command{
@@ -29,7 +29,7 @@ func (g operations) mcpCommand() *cobra.Command {
 					Log: slog.New(slog.NewTextHandler(g.app.sys.Stderr, nil)),
 				})
 				if errors.Is(err, io.EOF) || ctx.Err() != nil && errors.Is(err, context.Canceled) {
-					return nil // The client has left, or has ended the program.
+					return nil // The client has disconnected, or has ended the program.
 				}
 				return err
 			})
@@ -39,7 +39,7 @@ func (g operations) mcpCommand() *cobra.Command {
 	return c
 }
 
-// open is an output that stays open.
+// open is an output whose Close does nothing.
 type open struct{ io.Writer }
 
 // Close implements io.Closer.

@@ -16,7 +16,7 @@ import (
 // memories are the commands about what experts remember of users.
 type memories struct{ app *app }
 
-// command is about what experts remember.
+// command has the commands about what experts remember.
 func (g memories) command() *cobra.Command {
 	return group("memory", "What experts remember of users: show, edit, forget, off",
 		g.listCommand(), g.showCommand(), g.editCommand(), g.forgetCommand(),
@@ -31,7 +31,7 @@ func (r *remembered) declare(c *cobra.Command) {
 	c.Flags().StringVar(&r.expert, "expert", "", "the id of the expert")
 }
 
-// need checks that a user is named, and an expert if one is needed.
+// need checks that a user is named, and also an expert if expert is true.
 func (r *remembered) need(expert bool) error {
 	switch {
 	case r.user == "":

@@ -85,7 +85,7 @@ func (g operations) checkModel(f *runFlags) error {
 	return g.writeChecked(&c)
 }
 
-// checkProfiles has each profile plan the same goal in a stack without experts that run.
+// checkProfiles makes each profile plan the same goal, in a stack that runs no experts.
 func (g operations) checkProfiles(s *stack.Settings, c *modelReport) error {
 	s.PlanOnly = true
 	k, err := stack.Start(g.app.hard, *s)
@@ -110,7 +110,7 @@ func (g operations) checkProfiles(s *stack.Settings, c *modelReport) error {
 	return g.app.runs.unbound(err, k.Stop())
 }
 
-// planIn has one profile plan.
+// planIn makes one profile plan the goal.
 func planIn(ctx context.Context, c *client.Client, profile string) (modelcheck.Trial, error) {
 	t := modelcheck.Trial{Name: "plan " + profile}
 	ctx, cancel := context.WithTimeoutCause(ctx, checkBound, fmt.Errorf("no plan within %s", checkBound))
@@ -132,7 +132,7 @@ func planIn(ctx context.Context, c *client.Client, profile string) (modelcheck.T
 		t.Tokens, t.CostUSD = v.Cost.Tokens, v.Cost.CostUSD
 		switch data := e.Data.(type) {
 		case *events.GraphCreated:
-			if data.Fallback != "" { // The plan is not the model's: another stands in for it.
+			if data.Fallback != "" { // The plan is a fallback, not the model's.
 				t.Note = "its answer is no plan that works"
 				if len(data.Warnings) > 0 {
 					t.Note = "its answer is no plan: " + reason(&data.Warnings[len(data.Warnings)-1])
@@ -160,7 +160,7 @@ func planIn(ctx context.Context, c *client.Client, profile string) (modelcheck.T
 	return t, context.Cause(ctx)
 }
 
-// writeChecked prints the trials, and returns what the exit code comes from.
+// writeChecked prints the trials and returns the error for the exit code.
 func (g operations) writeChecked(c *modelReport) error {
 	table := output.Table{Head: []string{"TRIAL", "WORKS", "TOKENS", "USD", "NOTE"}}
 	failed := false

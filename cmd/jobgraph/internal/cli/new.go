@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// created is a project that was written.
+// created is the JSON of a new project.
 type created struct {
 	Folder   string   `json:"folder"`
 	Template string   `json:"template"`
@@ -35,11 +35,11 @@ func (g folders) newCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&kind, "template", kind, strings.Join(names, ", "))
 	c.Flags().StringVar(&source, "source", "", "the checkout of Jobgraph that a worker in Go is built against, if this program is no release and lies in none")
-	_ = c.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)) // The flag exists.
+	_ = c.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)) // Fails only if the flag does not exist.
 	return c
 }
 
-// create writes a project and trusts its files: they are those that came with this program.
+// create writes a project and trusts its files, since they come from this program.
 func (g folders) create(dir, kind, source string) error {
 	t, err := scaffold.Find(kind)
 	if err != nil {
@@ -47,7 +47,7 @@ func (g folders) create(dir, kind, source string) error {
 	}
 	p := scaffold.Project{Name: scaffold.NameOf(dir)}
 	if t.Go {
-		here, _ := os.Getwd() // Without one the program's own place is left.
+		here, _ := os.Getwd() // Without it, only the place of the program counts.
 		program, _ := os.Executable()
 		if p, err = p.Against(source, host.ReadBuild("jobgraph").Version, here, program); err != nil {
 			return usageError{err}
@@ -79,7 +79,7 @@ func (g folders) create(dir, kind, source string) error {
 	return g.app.printf("wrote %d files: %s\nnext\n%s  cd %s\n  %s\n", len(written), strings.Join(written, ", "), g.app.reach(), dir, strings.Join(next, "\n  "))
 }
 
-// reach is the line that lets the next commands find this program, if it was called by a path: they are for another folder.
+// reach is the line by which the next commands find this program, if it was called by a path: they run in another folder.
 func (a *app) reach() string {
 	if !strings.ContainsRune(a.sys.Name, filepath.Separator) {
 		return ""

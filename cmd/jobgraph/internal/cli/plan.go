@@ -83,7 +83,7 @@ func (g plans) sound(r *events.Request) error {
 	return nil
 }
 
-// weigh says what the expert of a request counts for that has a plan.
+// weigh says what the expert of a request does if the request also has a plan.
 func (g plans) weigh(r *events.Request) {
 	if r.Expert != "" && len(r.Plan) > 0 {
 		g.app.note("expert %s takes the steps of the plan that name no expert", r.Expert)
@@ -130,7 +130,7 @@ func (g plans) cardsFor(file string, given []string) ([]events.Card, error) {
 		return err
 	})
 	if err != nil && g.app.server == "" && g.app.context == "" {
-		return nil, g.app.soft.Err() // That bus was not named: check the plan without it.
+		return nil, g.app.soft.Err() // That bus was not named, so check the plan without it.
 	}
 	return cards, err
 }

@@ -47,7 +47,7 @@ func (g views) writePrompts(h *joblog.Log, c *client.Client, subjob string) erro
 	return g.app.printf("%s", output.Clean(b.String()))
 }
 
-// indented puts a text of several lines under its heading.
+// indented places a text of several lines below its heading.
 func indented(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ") + "\n"
 }

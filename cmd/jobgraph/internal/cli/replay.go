@@ -19,7 +19,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// replayFlags are those of `replay`.
+// replayFlags are the flags of `replay`.
 type replayFlags struct {
 	until   uint64
 	speed   float64

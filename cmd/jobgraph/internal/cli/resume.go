@@ -14,10 +14,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 )
 
-// interruptDrain is how long calls in progress may take to their end after Ctrl-C, unless a setting says otherwise.
+// interruptDrain is how long calls in progress have to finish after Ctrl-C, unless a setting says otherwise.
 const interruptDrain = time.Second
 
-// resumable checks the flags of a run that goes on with a job of a store.
+// resumable checks the flags of a run that continues a job of a store.
 func (g runs) resumable(f *runFlags, args []string) error {
 	switch {
 	case f.store == "":
@@ -48,8 +48,8 @@ func (g runs) goOn(f *runFlags) error {
 	return g.unbound(err, k.Stop())
 }
 
-// attend follows a job of an embedded run to its end, with the console if that is open. A job that has not ended, because of Ctrl-C or
-// because a person left its question open, is kept, and the command that goes on with it is said.
+// attend follows a job of an embedded run to its end, with the console if it is open. A job that has not ended, because of Ctrl-C
+// or because a person left its question open, is kept, and the command that continues it is printed.
 func (g runs) attend(k *stack.Stack, c *client.Client, id string, f *runFlags) error {
 	if f.open {
 		return g.linger(k, id, f, func() error { return g.attendTo(k, c, id, f) })
@@ -77,12 +77,12 @@ func (g runs) attendTo(k *stack.Stack, c *client.Client, id string, f *runFlags)
 	return g.finishInto(h, c, talk, f.artifacts, f.store != "")
 }
 
-// kept keeps the store of a run and says how to go on with its job.
+// kept keeps the store of a run and prints how to continue its job.
 func (g runs) kept(k *stack.Stack, id string, f *runFlags) {
 	g.app.note("job %s is kept as it stands; this goes on with it:\n  %s", id, g.resumption(k.Server().Keep(), id, f))
 }
 
-// resumption is the command that goes on with a job of a store.
+// resumption is the command that continues a job of a store.
 func (g runs) resumption(store, id string, f *runFlags) string {
 	words := []string{cmp.Or(g.app.sys.Name, "jobgraph")}
 	add := func(name, value string) {
@@ -118,7 +118,7 @@ func (g runs) resumption(store, id string, f *runFlags) string {
 	return strings.Join(words, " ")
 }
 
-// anywhere returns a path that means the same in every folder; "" stays.
+// anywhere makes a path absolute, so that it works in every folder; "" stays.
 func anywhere(path string) string {
 	if whole, err := filepath.Abs(path); err == nil && path != "" {
 		return whole
@@ -126,7 +126,7 @@ func anywhere(path string) string {
 	return path
 }
 
-// plainWord matches what a shell reads as it stands.
+// plainWord matches words that need no quotes in a shell.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
 // word quotes a text for a shell.

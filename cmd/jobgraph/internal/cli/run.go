@@ -26,7 +26,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// runFlags are those that only `run` has.
+// runFlags are the flags that only `run` has.
 type runFlags struct {
 	asked
 	folder    folderFlags
@@ -204,7 +204,7 @@ func (g runs) unbound(err, stackErr error) error {
 // probe is how long a run looks for a default bus before it starts its own.
 const probe = 100 * time.Millisecond
 
-// refused reports whether this machine says that nothing listens at the address of a bus: no client has to try again.
+// refused reports whether nothing listens at the address of a bus on this machine, so that trying again is useless.
 func refused(ctx context.Context, address string) bool {
 	at, err := url.Parse(address)
 	if err != nil {
@@ -281,7 +281,7 @@ func (g runs) stackForRun(f *runFlags) stack.Settings {
 	settings := g.app.settings
 	settings.HTTPAddr = host.AddrOff
 	if !g.app.given("drain-timeout") {
-		settings.DrainTimeout = interruptDrain // The next run goes on with what was in progress.
+		settings.DrainTimeout = interruptDrain // The next run continues what was in progress.
 	}
 	level := slog.LevelError
 	if g.app.given("log-level") {
@@ -302,7 +302,7 @@ func (g runs) addFolders(s *stack.Settings, f *runFlags) error {
 	}
 	here := beside != "" && same(beside, "experts")
 	named, _ := s.Env("JOBGRAPH_EXPERTS")
-	apart := beside != "" && !here // The current folder's files are judged as one, unless others were named in their place.
+	apart := beside != "" && !here // The current folder's files are judged together, unless others were named instead.
 	if apart || here && !f.folder.leave && (s.Host.Config != "" || apart || named != "" || len(s.Experts) > 0) {
 		found, err := g.app.folders.beside(&f.folder, s.Env, beside, here)
 		if err != nil {
@@ -326,8 +326,8 @@ func same(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// addFolder adds the files of the current folder to a stack, as far as nothing else was named and a person trusts them, and the keys of
-// models in its .env. It says what is used of them. apart says that a job file brought cards of its own.
+// addFolder adds the files of the current folder to a stack, as far as nothing else was named and a person trusts them, and the
+// keys of models in its .env. It says which of them it uses. apart says that a job file brought its own cards.
 func (g runs) addFolder(s *stack.Settings, f *folderFlags, apart bool) error {
 	if !f.leave {
 		s.Env = g.app.folders.withKeys(s.Env)
@@ -414,7 +414,7 @@ func (g runs) stopNow(c *client.Client, id string) {
 	}
 }
 
-// follow shows a job until its end, and asks the person at the terminal what it asks. With -o json it prints only the end.
+// follow shows a job until its end, and puts its questions to the person at the terminal. With -o json it prints only the end.
 func (g runs) follow(c *client.Client, id, user string, talk *watch.Talk) (*joblog.Log, error) {
 	form := g.app.views.display()
 	if g.app.quiet || g.app.output == "json" || g.app.output == "yaml" || g.app.output == "name" {

@@ -66,7 +66,7 @@ func (f *secureFlags) change(prefix string) (*secure.Change, error) {
 	return c, nil
 }
 
-// madeSecure is what `init --secure` prints.
+// madeSecure is the JSON of `init --secure`.
 type madeSecure struct {
 	Config  string        `json:"config"`
 	URL     string        `json:"url"`

@@ -79,7 +79,7 @@ func (g sessions) renameCommand() *cobra.Command {
 	return c
 }
 
-// asUser adds the flag that says as whom a session is read or changed.
+// asUser adds the flag for the user in whose name a session is read or changed.
 func asUser(c *cobra.Command, user *string) {
 	c.Flags().StringVar(user, "user", "", "the user of the session; needed if it belongs to one")
 }

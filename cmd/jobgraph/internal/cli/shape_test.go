@@ -13,14 +13,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// shapeless are the commands that print no JSON, or that no script can run, with the reason.
+// shapeless lists the commands that print no JSON, or that no script can run, with the reason.
 var shapeless = map[string]string{
 	"completion bash": "a shell script", "completion zsh": "a shell script", "completion fish": "a shell script", "completion powershell": "a shell script",
 	"up": "services", "chat": "a talk with a person", "demo": "a guided tour", "demo crash": "a guided tour", "model serve": "a service", "mcp": "a protocol",
 	"export": "a file of events", "artifacts get": "a file", "import-config": "files",
 }
 
-// jsonLine is a command of a script that prints JSON.
+// jsonLine matches a command of a script that prints JSON.
 var jsonLine = regexp.MustCompile(`(?m)^(?:! )?(?:exec jobgraph|exits \d+) (.*-o jsonl?.*)$`)
 
 // Every command prints its JSON in a script, where it is checked for numbers that many programs would round.
@@ -58,7 +58,7 @@ func TestEachShapeOfJSONIsPrintedInAScript(t *testing.T) {
 	}
 }
 
-// A form of output that there is not is refused before anything is done, with or without a bus.
+// An unknown output format is refused before anything is done, with or without a bus.
 func TestEachCommandRefusesAFormThatItDoesNotHave(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("jobgraph.yaml", []byte("version: 1\n"), 0o600); err != nil {

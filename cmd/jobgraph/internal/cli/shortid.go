@@ -21,8 +21,8 @@ const lastJob = "last"
 // mostCandidates limits the ids that are listed if a prefix is ambiguous.
 const mostCandidates = 5
 
-// aboutJobs are the commands whose first argument is a job or one of its SubJobs, by path below the program. Those that are
-// true cannot be undone: unless a person is at the terminal they require the whole id.
+// aboutJobs are the commands whose first argument is a job or one of its SubJobs, by path below the program. The value is true for
+// commands that cannot be undone: without a person at the terminal they require the whole id.
 var aboutJobs = map[string]bool{
 	"get": false, "describe": false, "watch": false, "tail": false, "logs": false, "events": false, "graph": false, "why": false, "replay": false, "export": false,
 	"fork": false, "diff": false, "recover": false, "retry": false, "rerun": false, "answer": false, "approve": false, "reject": false,
@@ -96,7 +96,7 @@ func (a *app) wholeID(text string, final bool) (string, error) {
 // meant returns the job that an id, a prefix of one, or "last" refers to; the text itself if none does.
 func (a *app) meant(ctx context.Context, c *client.Client, text string) (string, error) {
 	if _, err := c.Head(ctx, text); !errors.Is(err, bus.ErrNotFound) || errors.Is(err, client.ErrNotAdmitted) {
-		return text, nil // Such a job exists, or that is unknown.
+		return text, nil // Such a job exists, or the bus cannot say.
 	}
 	if text == lastJob {
 		newest, err := c.List(ctx, client.Query{Limit: 1})

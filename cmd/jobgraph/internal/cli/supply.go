@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// supplies are the commands about what work needs: budgets, pools, models.
+// supplies are the commands about what work depends on: budgets, pools, models.
 type supplies struct{ app *app }
 
 func (g supplies) budgetsCommand() *cobra.Command {
@@ -48,7 +48,7 @@ func (g supplies) writeBudgets(lines []verb.BudgetLine) error {
 	return g.app.write(table)
 }
 
-// amount shows tokens and money, "-" for neither.
+// amount shows tokens and money; "-" if both are zero.
 func amount(s events.Spent) string {
 	var parts []string
 	if s.Tokens > 0 {
@@ -114,7 +114,7 @@ func (g supplies) modelsCommand() *cobra.Command {
 	})
 }
 
-// room shows what a model may be asked at this moment.
+// room shows what is left of a model's limits at this moment.
 func room(m *verb.ConfiguredModel) string {
 	if m.Room == nil {
 		return "no limit"

@@ -46,14 +46,14 @@ func (g views) tailCommand() *cobra.Command {
 	return c
 }
 
-// subjobExists returns an error if a job has no SubJob of the name, and is planned.
+// subjobExists returns an error if a planned job has no SubJob of this name.
 func (g views) subjobExists(ctx context.Context, c *client.Client, t target) error {
 	h, err := g.app.look(ctx, c, t)
 	if err != nil || h.Job == nil || h.SubJob(t.subjob) != nil {
 		return err
 	}
 	if s := h.Job.View(); !s.Status.Terminal() && len(s.SubJobs) <= 1 {
-		return nil // The plan will tell.
+		return nil // Only the plan will tell.
 	}
 	_, err = c.Logs().SubJob(ctx, t.job, t.subjob)
 	return err
@@ -64,7 +64,7 @@ func (g views) tail(ctx context.Context, c *client.Client, t target, from uint64
 	show := g.liveLines()
 	for i, err := range c.Live(ctx, t.job, client.LiveOptions{SubJob: t.subjob, From: from}) {
 		if err != nil {
-			_ = show.Flush() // The error matters more.
+			_ = show.Flush() // The other error matters more.
 			return err
 		}
 		if g.app.machine() {
@@ -146,8 +146,8 @@ func (w *lockedWriter) Write(p []byte) (int, error) {
 // liveRest limits the wait for the last live items after the end of a watch.
 const liveRest = time.Second
 
-// beside writes live items among the transitions of a watched job until stop, which waits for the last ones if the job has
-// ended.
+// beside writes live items among the transitions of a watched job, until stop is called. If the job has ended, stop waits for the
+// last items.
 func (g views) beside(ctx context.Context, c *client.Client, job string, out io.Writer) (stop func(ended bool)) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -163,7 +163,7 @@ func (g views) beside(ctx context.Context, c *client.Client, job string, out io.
 				break
 			}
 			if i.Type == item.Progress {
-				continue // The transitions show it.
+				continue // The transitions show this already.
 			}
 			if g.app.machine() {
 				err = output.Line(out, liveLine{i})
@@ -171,7 +171,7 @@ func (g views) beside(ctx context.Context, c *client.Client, job string, out io.
 				err = show.Item(&i.Item)
 			}
 			if err != nil {
-				break // The transitions meet the same error.
+				break // The transitions run into the same error.
 			}
 		}
 		_ = show.Flush() // As above.

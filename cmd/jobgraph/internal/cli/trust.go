@@ -59,7 +59,7 @@ func (g folders) showCommand() *cobra.Command {
 	}
 }
 
-// named examines the folder that arguments name, the current one if there are none.
+// named examines the folder that arguments name, or the current one.
 func (g folders) named(args, given []string) (*examined, string, error) {
 	dir := "."
 	if len(args) > 0 {
@@ -97,7 +97,7 @@ func (g folders) show(e *examined, path string) error {
 	if g.app.machine() {
 		return output.Value(g.app.sys.Stdout, g.app.output, x)
 	}
-	if err := table.Write(g.app.sys.Stdout, g.app.output); err != nil { // Never cut to the width of the terminal.
+	if err := table.Write(g.app.sys.Stdout, g.app.output); err != nil { // Trust needs the whole text: it is never cut to the width of the terminal.
 		return err
 	}
 	switch {
@@ -144,7 +144,7 @@ func (g folders) removeCommand() *cobra.Command {
 				dir = args[0]
 			}
 			path, err := look(dir).path()
-			if err != nil { // It may be gone.
+			if err != nil { // The folder may be gone.
 				if path, err = filepath.Abs(dir); err != nil {
 					return err
 				}

@@ -15,7 +15,7 @@ import (
 	gateway "github.com/jobgraph/jobgraph/services/gateway/app"
 )
 
-// upFlags are those of `up`.
+// upFlags are the flags of `up`.
 type upFlags struct {
 	store, nats, http, sync string
 	model                   string
@@ -87,7 +87,7 @@ func (g runs) up(f *upFlags) error {
 	return err
 }
 
-// startToken is the token that the environment gives, or a new one.
+// startToken returns the token in the environment, or a new one.
 func (g runs) startToken() (string, error) {
 	own, err := stack.ReadServices(g.app.settings.Config, g.app.sys.Env)
 	if err != nil {

@@ -50,11 +50,11 @@ func (g views) watchCommand() *cobra.Command {
 	return c
 }
 
-// lookAgain is the time between two looks for a job whose request waits in the queue.
+// lookAgain is the time between two checks for a job whose request waits in the queue.
 const lookAgain = 200 * time.Millisecond
 
-// admission waits until a job exists whose request is in the queue, as it is while no scheduler is there. Errors: that of a job which
-// neither exists nor is asked for, and those of the bus.
+// admission waits for a job whose request is in the queue, as it is while no scheduler runs. Errors: that of a job that neither
+// exists nor was requested, and those of the bus.
 func (g views) admission(ctx context.Context, c *client.Client, job string) error {
 	_, err := c.Head(ctx, job)
 	if errors.Is(err, client.ErrNotAdmitted) {
@@ -66,7 +66,7 @@ func (g views) admission(ctx context.Context, c *client.Client, job string) erro
 			return err
 		}
 		if _, err = c.Head(ctx, job); err != nil && !errors.Is(err, client.ErrNotAdmitted) {
-			_, err = c.Head(ctx, job) // It may have left the queue for the log between the two looks of the first call.
+			_, err = c.Head(ctx, job) // It may have moved from the queue to the log between the two checks of the first call.
 		}
 	}
 	if err != nil {
@@ -112,7 +112,8 @@ func (g views) watchTo(ctx context.Context, c *client.Client, job string, from u
 	return g.watchUntil(ctx, c, job, display{form: form, from: from, out: out}, func(h *joblog.Log) bool { return over(h) || g.app.noInput && stuck(h) })
 }
 
-// display is how a job is shown: from a sequence on, with what its experts say if talk is set, and without a tree at the end if brief is.
+// display says how a job is shown: from which sequence, with live items if talk is set, and without a tree at the end if brief is
+// set.
 type display struct {
 	form  watch.Form
 	from  uint64
@@ -146,7 +147,7 @@ func (g views) watchUntil(ctx context.Context, c *client.Client, job string, d d
 	if err != nil && g.app.soft.Err() == nil {
 		within := time.Duration(0)
 		if errors.Is(err, joblog.ErrPoisoned) {
-			within = patience // The scheduler will meet the same event.
+			within = patience // The scheduler will run into the same event.
 		}
 		err = cmp.Or(inQuarantine(ctx, within), err)
 	}

@@ -42,11 +42,11 @@ func (g views) why(h *joblog.Log, c *client.Client, subjob string) error {
 	return g.writeWhy(blockers)
 }
 
-// unsigned are the answers and control events of a job that do not count.
+// unsigned returns the answers and control events of a job that do not count.
 func (g views) unsigned(h *joblog.Log, c *client.Client) (list []graph.Blocker) {
 	dead, err := c.Bus().DeadLetters().List(g.app.soft)
 	if err != nil {
-		return nil // It is additional information.
+		return nil // It is only additional information.
 	}
 	of := strings.TrimSuffix(c.Names().JobEvents(h.Job.ID), ">")
 	for i := range dead {
@@ -78,7 +78,7 @@ func (g views) reasons(h *joblog.Log, blockers []graph.Blocker) []graph.Blocker 
 	return blockers
 }
 
-// limited adds to what has failed how often it may be tried, and whose limit that is.
+// limited adds to failures how often they may be retried, and who set that limit.
 func limited(h *joblog.Log, blockers []graph.Blocker) []graph.Blocker {
 	for i := range blockers {
 		b := &blockers[i]

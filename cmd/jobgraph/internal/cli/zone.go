@@ -10,14 +10,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// Where a machine says its time zone: a link into the zone files, or a file with its name.
+// Where a system stores its time zone: a link into the zone files, or a file with the name.
 const (
 	zoneLink = "/etc/localtime"
 	zoneFile = "/etc/timezone"
 )
 
-// localZone returns the IANA name of the time zone in which the user lives: TZ if it is set, else that of the machine; ""
-// if it cannot be found out.
+// localZone returns the IANA name of the user's time zone: from TZ if it is set, else of the machine; "" if it cannot be
+// determined.
 func localZone(env host.Env) string {
 	if env == nil { // A process without an environment has no user.
 		return ""

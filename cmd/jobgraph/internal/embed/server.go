@@ -80,7 +80,7 @@ func Start(s Settings) (*Server, error) {
 	return e, nil
 }
 
-// protect takes accounts and TLS from a configuration file.
+// protect applies the accounts and TLS settings of a configuration file.
 func protect(opts *server.Options, path string) error {
 	file, err := server.ProcessConfigFile(path)
 	if err != nil {
@@ -143,7 +143,7 @@ func (e *Server) claim() error {
 	}
 	e.lock = lock
 	now := time.Now()
-	_ = os.Chtimes(lock.Name(), now, now) // It says when the folder was used; an older time only has it go sooner.
+	_ = os.Chtimes(lock.Name(), now, now) // It says when the folder was used; with an older time it is only deleted sooner.
 	return nil
 }
 
@@ -165,7 +165,7 @@ func (e *Server) URL() string {
 // Store returns the folder in use, and whether it is removed with the server.
 func (e *Server) Store() (dir string, temporary bool) { return e.store, e.temp.Load() }
 
-// Keep has a temporary folder stay after the end, and returns the folder in use.
+// Keep makes a temporary folder stay after the end, and returns its path.
 func (e *Server) Keep() (dir string) {
 	e.temp.Store(false)
 	return e.store

@@ -11,13 +11,15 @@ import (
 // lockFile is the file of a store that its user locks; its time says when the store was last opened.
 const lockFile = "jobgraph.lock"
 
-// keptFor is how long a temporary store stays after its last use: one whose run was interrupted, so that it can be gone on with, or killed.
+// keptFor is how long a temporary store is kept after its last use, if its run was interrupted, so that it can be continued, or
+// killed.
 const keptFor = 7 * 24 * time.Hour
 
-// temporary are the names that os.MkdirTemp makes for stores.
+// temporary matches the names that os.MkdirTemp makes for stores.
 var temporary = regexp.MustCompile(`^jobgraph-[0-9]+$`)
 
-// sweep removes temporary stores of this user that no process uses or has opened since a time. What cannot be removed stays.
+// sweep removes temporary stores of this user that no process uses and that were last opened before a time. It skips what it cannot
+// remove.
 func sweep(dir string, since time.Time) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -45,7 +47,7 @@ func abandoned(store string, since time.Time) bool {
 	if err != nil {
 		return false
 	}
-	defer func() { _ = lock.Close() }() // It ends the lock.
+	defer func() { _ = lock.Close() }() // It releases the lock.
 	return syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Only stores are removed from the folder for temporary files, and only those that have long been unused.
+// Only stores are removed from the folder for temporary files, and only if they were not used for a long time.
 func TestTemporaryStoresGoAfterTheirTime(t *testing.T) {
 	dir, long, now := t.TempDir(), time.Now().Add(-8*24*time.Hour), time.Now()
 	make := func(name, file string, used time.Time) string {

@@ -16,7 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// sight is what was read of one job.
+// sight is what was read about one job.
 type sight struct {
 	job string
 	// value is the value in the bucket, nil if there is none; state is the whole state without the header; end is its last
@@ -176,7 +176,7 @@ func (s *sight) compare() {
 		until = 0
 	}
 	if s.quarantined && until == 0 {
-		return // The reason is that it cannot be folded.
+		return // The job already has a finding: it cannot be folded.
 	}
 	h, err := joblog.Fold(func(yield func(events.Event, error) bool) {
 		for i := range s.events {

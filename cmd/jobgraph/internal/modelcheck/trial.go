@@ -11,20 +11,20 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm"
 )
 
-// Trial is what was tried of a model, and what came of it.
+// Trial is one capability that was tried, with the result.
 type Trial struct {
 	// Name is text, stream, tools, schema, or the name of a profile after "plan ".
 	Name string `json:"trial"`
 	// Works is true if the model did what was asked.
 	Works bool `json:"works"`
-	// Note says how, or why not.
+	// Note says how it went, or why it failed.
 	Note string `json:"note"`
-	// Tokens and CostUSD are what it took; the cost is 0 if the provider and the configuration name none.
+	// Tokens and CostUSD are what the trial used; the cost is 0 if neither the provider nor the configuration gives a price.
 	Tokens  int64   `json:"tokens"`
 	CostUSD float64 `json:"cost_usd"`
 }
 
-// Fatal reports whether an error of one call says that no call of the model can succeed.
+// Fatal reports whether an error of one call means that no call of the model can succeed.
 func Fatal(err error) bool {
 	var call *llm.Error
 	return errors.As(err, &call) && slices.Contains([]llm.Class{llm.Auth, llm.Quota, llm.NotFound, llm.Unavailable}, llm.ClassOf(err))
@@ -50,7 +50,7 @@ func Run(ctx context.Context, c llm.Client, model string) (trials []Trial, err e
 	return trials, nil
 }
 
-// tester makes the calls of one trial and counts what they take.
+// tester makes the calls of one trial and counts what they use.
 type tester struct {
 	client llm.Client
 	model  string
@@ -94,7 +94,7 @@ func (t *tester) stream(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d pieces", pieces), err
 }
 
-// tools has the model call a tool by its own choice, with exact arguments, and use the result.
+// tools lets the model choose to call a tool with exact arguments, and use the result.
 func (t *tester) tools(ctx context.Context) (string, error) {
 	add := llm.Tool{
 		Name: "add", Description: "Adds two whole numbers and marks the result.",

@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 )
 
-// able answers as a model that can do everything; change makes it worse.
+// able answers like a model that can do everything; change degrades the answers.
 func able(change func(q llmtest.Question, a llmtest.Answer) llmtest.Answer) llmtest.Func {
 	return func(q llmtest.Question) (llmtest.Answer, error) {
 		a := llmtest.Answer{Text: "one two three"}

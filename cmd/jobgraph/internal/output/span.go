@@ -20,7 +20,7 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// Between formats the time between two moments, "-" if one of them is unknown.
+// Between formats the time between two times, "-" if one of them is unknown.
 func Between(from, to time.Time) string {
 	if from.IsZero() || to.IsZero() {
 		return "-"

@@ -16,7 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/drawing"
 )
 
-// Forms are the values of -o for lists and single things.
+// Forms are the values of -o for lists and single items.
 func Forms() []string { return []string{"table", "wide", "json", "jsonl", "yaml", "name"} }
 
 // Known reports whether form is one of Forms; empty means table.
@@ -103,7 +103,7 @@ const leastColumn = 8
 // firstColumns is how many columns are shown at every width, beside the last one.
 const firstColumns = 1
 
-// narrowed is the table without those columns before the last one for which Width has no room.
+// narrowed returns the table without those columns before the last one that do not fit Width.
 func (t Table) narrowed() Table {
 	for last := len(t.Head) - 1; t.Width > 0 && last > firstColumns && t.left() < leastColumn; last-- {
 		t.Head = slices.Delete(slices.Clone(t.Head), last-1, last)
@@ -126,7 +126,7 @@ func (t Table) room() int {
 	return max(t.left(), leastColumn)
 }
 
-// left is what Width leaves for the last column; negative when the others are wider.
+// left returns what Width leaves for the last column; negative if the others are wider.
 func (t Table) left() int {
 	used := 0
 	for i := range len(t.Head) - 1 {

@@ -19,7 +19,7 @@ import (
 type Tree struct {
 	// Now is the time up to which running SubJobs have lasted.
 	Now time.Time
-	// Paint colours.
+	// Paint adds colours.
 	Paint Paint
 	// Width limits the columns of each line, Height the number of lines; 0 means no limit.
 	Width, Height int
@@ -57,12 +57,12 @@ func (t Tree) Lines(s *graph.State) []string {
 	return lines
 }
 
-// notices returns the lines of the plan's notices. A terminal shows as many as fit a quarter of its height. The
-// full text is in the description of the job.
+// notices returns the lines of the plan's notices, on a terminal as many as fit a quarter of its height. The full text is in the
+// description of the job.
 func (t Tree) notices(s *graph.State) []string {
 	lines := Notices(s.Notices)
 	if t.Legacy {
-		return nil // A description shows them by itself.
+		return nil // A description shows them separately.
 	}
 	if most := t.Height / 4; t.Height > 0 && len(lines) > most {
 		lines = lines[:most]
@@ -76,7 +76,7 @@ func (t Tree) columns(widest, expert int) (name, of int) {
 	if t.Width == 0 {
 		return name, of
 	}
-	room := max(t.Width-4-2-8, 1) // Mark, gap, duration with its own.
+	room := max(t.Width-4-2-8, 1) // Mark, gap, and the duration with its gap.
 	if name+of <= room {
 		return name, of
 	}
@@ -117,7 +117,7 @@ func (t Tree) heading(s *graph.State) string {
 	}
 	head := fmt.Sprintf("%s %s  %d/%d  %s", drawing.Mark(string(s.Status)), s.Status, s.Progress.Done, s.Progress.Total, Between(s.Created, end))
 	title := drawing.OneLine(drawing.Cut(cmp.Or(s.Title, s.Goal), 60))
-	if t.Width > 0 { // The id is shown completely or not at all: a part of it is useless.
+	if t.Width > 0 { // The id is shown completely or not at all: a part of it would be useless.
 		title = drawing.Cut(title, max(leastTitle, t.Width-drawing.Width(head)-4-len(s.ID)))
 	}
 	pieces := []piece{{head, func(text string) string { return t.Paint.Status(s.Status, text) }}}
@@ -168,7 +168,7 @@ func rank(s events.Status) int {
 	case events.Finished, events.Stopped, events.Legacy:
 		return 4
 	}
-	return 5 // Its turn has not come.
+	return 5 // Its turn has not come yet.
 }
 
 // piece is a part of a line with its colour.
@@ -238,7 +238,7 @@ func (t Tree) line(n *graph.SubJobState, depth, widest, expert int) string {
 		pieces = append(pieces, piece{"  " + drawing.Pad(Span(max(0, end.Sub(n.Started))), 6), nil})
 	}
 	var notes []string
-	if n.Attempts > 0 && n.ID != events.FinalID { // For finalisation they count writers that stood in for each other.
+	if n.Attempts > 0 && n.ID != events.FinalID { // For finalisation they count the writers that stood in for each other.
 		number, most := n.Attempt()
 		notes = append(notes, fmt.Sprintf("attempt %d/%d", number, most))
 	}

@@ -18,11 +18,11 @@ import (
 //go:embed template
 var files embed.FS
 
-// Project is what the templates are filled with.
+// Project holds the values for the templates.
 type Project struct {
 	// Name is the project's name: lower-case letters, digits and hyphens.
 	Name string
-	// Source is a checkout of Jobgraph that a worker in Go is built against, as an absolute path; empty to require Version.
+	// Source is the absolute path of a checkout of Jobgraph that a worker in Go is built against; empty to require Version.
 	Source string
 	// Version is the release that a worker in Go requires.
 	Version string
@@ -30,7 +30,7 @@ type Project struct {
 
 // Template is one kind of project.
 type Template struct {
-	// Name is what --template takes.
+	// Name is the value of --template.
 	Name string
 	// About says in one line what the project is.
 	About string
@@ -40,7 +40,7 @@ type Template struct {
 	Next []string
 }
 
-// Templates are all kinds of projects; the first one is the default.
+// Templates lists all kinds of projects; the first one is the default.
 func Templates() []Template {
 	return []Template{
 		{Name: "agent", About: "an agent with tools, on a job and notes of your own", Next: []string{
@@ -58,7 +58,7 @@ func Templates() []Template {
 	}
 }
 
-// Find returns the template of a name. Errors: events.Fault with what there is.
+// Find returns the template with a name. Errors: events.Fault that lists the names.
 func Find(name string) (Template, error) {
 	all := Templates()
 	if i := slices.IndexFunc(all, func(t Template) bool { return t.Name == name }); i >= 0 {
@@ -73,7 +73,7 @@ func Find(name string) (Template, error) {
 	}
 }
 
-// NameOf makes the name of a project of that of its folder.
+// NameOf makes the name of a project from the name of its folder.
 func NameOf(dir string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(filepath.Base(dir)) {
@@ -90,8 +90,8 @@ func NameOf(dir string) string {
 	return "project"
 }
 
-// Write writes the project into a folder, which it makes if there is none, and returns the names of its files in order. Errors:
-// events.Fault for a folder that has files already, or that cannot be written.
+// Write writes the project into a folder, which it creates if necessary, and returns the names of its files in order. Errors:
+// events.Fault for a folder that contains files, or that cannot be written.
 func (t Template) Write(dir string, p Project) ([]string, error) {
 	if err := vacant(dir); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (t Template) Write(dir string, p Project) ([]string, error) {
 		if plain, filled := strings.CutSuffix(to, ".tmpl"); filled {
 			to = plain
 			if text, err = p.fill(name, string(text)); err != nil || len(text) == 0 {
-				return err // A file without a text has no place in this project.
+				return err // A file whose template yields no text does not belong to this project.
 			}
 		}
 		written = append(written, to)
@@ -133,7 +133,7 @@ func (p Project) fill(name, text string) ([]byte, error) {
 	return []byte(filled), err
 }
 
-// vacant refuses a folder with anything in it: no file of a person is replaced or mixed up with those of a template.
+// vacant refuses a folder that is not empty, so that no file of a person is replaced or mixed up with those of a template.
 func vacant(dir string) error {
 	entries, err := os.ReadDir(dir)
 	var fault *fs.PathError
@@ -156,7 +156,7 @@ func unwritable(dir string, cause error) error {
 	}
 }
 
-// put writes one file; scripts can be executed.
+// put writes one file; scripts become executable.
 func put(to string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err

@@ -70,7 +70,7 @@ func TestAWorkerInGoIsBuiltAgainstTheCheckoutElseTheRelease(t *testing.T) {
 	}
 }
 
-// A release is required by its version, a checkout used by its place; no file of one kind is left of the other.
+// A project requires a release by its version or uses a checkout by its path, and has no file of the other kind.
 func TestTheModuleOfAWorkerSaysWhatItIsBuiltAgainst(t *testing.T) {
 	kind, err := scaffold.Find("worker-go")
 	if err != nil {
@@ -86,7 +86,7 @@ func TestTheModuleOfAWorkerSaysWhatItIsBuiltAgainst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		uses, _ := os.ReadFile(filepath.Join(dir, "go.work")) // A release has none.
+		uses, _ := os.ReadFile(filepath.Join(dir, "go.work")) // A project for a release has none.
 		return string(text), string(uses), files
 	}
 	module, work, files := read(scaffold.Project{Name: "counter", Version: "v0.4.0"})

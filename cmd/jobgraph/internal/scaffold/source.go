@@ -10,14 +10,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// marker is a file of a checkout of Jobgraph, and markerLine how it begins.
+// marker is a file that every checkout of Jobgraph has; markerLine is its beginning.
 const (
 	marker     = "services/expert-runner/go.mod"
 	markerLine = "module github.com/jobgraph/jobgraph/services/expert-runner\n"
 )
 
-// Against returns the project with the Jobgraph that its Go module is built against: the checkout that a person named, else one that a
-// place lies in, else the release that this program is. Errors: events.Fault if there is none.
+// Against returns the project with the Jobgraph that its Go module is built against: the checkout that a person named, else the one
+// that contains a given place, else the release that this program is. Errors: events.Fault if there is none.
 func (p Project) Against(named, version string, places ...string) (Project, error) {
 	if named != "" {
 		found, ok := checkout(named)

@@ -22,9 +22,9 @@ type Screen struct {
 	Faults []string
 
 	width, height int
-	rows          [][]string // Characters; "" after a wide one.
+	rows          [][]string // The characters of each row; "" follows a wide one.
 	x, y          int
-	above         []string // Rows that have left the screen at the top.
+	above         []string // Rows that have scrolled off the top.
 	host          *os.File
 	done          chan struct{}
 }
@@ -55,7 +55,7 @@ func (s *Screen) Listen() {
 			n, err := s.host.Read(buffer)
 			held = s.take(append(held, buffer[:n]...))
 			if err != nil {
-				return // EIO at the end of a pseudo-terminal.
+				return // EIO marks the end of a pseudo-terminal.
 			}
 		}
 	}()

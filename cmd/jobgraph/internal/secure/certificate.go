@@ -18,14 +18,14 @@ import (
 	"time"
 )
 
-// How long certificates are valid: the authority, and the server. Rotating replaces both.
+// How long the certificates of the authority and of the server are valid. Rotating replaces both.
 const (
 	authorityYears = 10
 	serverYears    = 5
 )
 
-// certify makes the authority and the certificate of the server if they are missing. To rotate, it replaces both; it replaces the server's alone
-// when its names have changed.
+// certify makes the authority and the certificate of the server if they are missing. A rotation replaces both; a change of names
+// replaces only that of the server.
 func (l *Layout) certify(rotate, renamed bool) error {
 	ca, key, err := l.authority(rotate)
 	if err != nil {
@@ -65,7 +65,7 @@ func (l *Layout) certify(rotate, renamed bool) error {
 	return l.save(serverFile, serverKey, der, own)
 }
 
-// authority reads or makes the certificate that signs that of the server.
+// authority reads or makes the certificate that signs the server's.
 func (l *Layout) authority(again bool) (*x509.Certificate, crypto.Signer, error) {
 	if !again {
 		ca, key, err := l.load()
@@ -127,7 +127,7 @@ func template(name string, years int) (*x509.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	from := time.Now().Add(-time.Hour) // For clocks that are behind.
+	from := time.Now().Add(-time.Hour) // An hour back, for clocks that are slow.
 	return &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: name}, NotBefore: from, NotAfter: from.AddDate(years, 0, 0)}, nil
 }
 

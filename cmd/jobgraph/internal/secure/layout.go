@@ -32,29 +32,29 @@ const (
 	serverKey    = tlsFolder + "/server-key.pem"
 )
 
-// TLSName is what Rotate takes for the certificates, instead of an identity.
+// TLSName is what Rotate accepts for the certificates, in place of an identity.
 const TLSName = "tls"
 
-// DefaultTenant is the tenant of a folder that names none.
+// DefaultTenant is the tenant that is used if none is named.
 const DefaultTenant = "jobgraph"
 
-// DefaultListen is where the server of a folder listens unless it is told otherwise.
+// DefaultListen is the default address of the server.
 const DefaultListen = "127.0.0.1:4222"
 
 // Layout is a folder of a secure installation.
 type Layout struct {
 	dir string
-	// Listen is where the server listens, HOST:PORT. Hosts are further names and addresses by which it is reached; the first is in
-	// the addresses that clients are given.
+	// Listen is where the server listens, HOST:PORT. Hosts are further names and addresses of the server; clients get the first
+	// one.
 	Listen string   `json:"listen"`
 	Hosts  []string `json:"hosts,omitempty"`
 	// Store is the folder of the streams; store in the folder itself if empty.
 	Store string `json:"store,omitempty"`
-	// Tenants are the installations.
+	// Tenants are the separate installations on this server.
 	Tenants []access.Tenant `json:"tenants"`
 }
 
-// Change is what Make does to a folder besides making what is missing.
+// Change says what Make changes in a folder, besides adding what is missing.
 type Change struct {
 	// Listen, Hosts and Store replace those of the folder, unless empty.
 	Listen string
@@ -65,9 +65,9 @@ type Change struct {
 	Prefix  string
 	// Add are further identities; one that exists is replaced, and keeps its key.
 	Add []access.Identity
-	// Rotate are the names of identities that get new keys, in all these tenants, and TLSName for new certificates.
+	// Rotate names identities that get new keys, in all of Tenants; TLSName stands for new certificates.
 	Rotate []string
-	// Remove are the names of identities whose keys are not accepted any more.
+	// Remove names identities whose keys are no longer accepted.
 	Remove []string
 }
 
@@ -84,7 +84,7 @@ func standard() []access.Identity {
 	}
 }
 
-// Open reads a folder. Errors: *events.Fault if it is none.
+// Open reads a folder. Errors: *events.Fault if it is not such a folder.
 func Open(dir string) (*Layout, error) {
 	l := &Layout{}
 	text, err := os.ReadFile(filepath.Join(dir, manifestFile))
@@ -102,7 +102,7 @@ func Open(dir string) (*Layout, error) {
 	return l, nil
 }
 
-// Make makes a folder, or what is missing in it, and applies a change. Errors: *events.Fault for a change that cannot be.
+// Make makes a folder, or what is missing in it, and applies a change. Errors: *events.Fault for an impossible change.
 func Make(dir string, c *Change) (*Layout, error) {
 	l := &Layout{Listen: DefaultListen}
 	if _, err := os.Stat(filepath.Join(dir, manifestFile)); err == nil {
@@ -150,7 +150,7 @@ func (c *Change) tenants() []string {
 	return c.Tenants
 }
 
-// apply changes who there is.
+// apply changes the list of identities.
 func (l *Layout) apply(c *Change) error {
 	if c.Listen != "" {
 		l.Listen = c.Listen
@@ -215,7 +215,7 @@ func (l *Layout) check() error {
 			}
 			at := t.AccountOf(id)
 			if id.Role.Inside() {
-				at += "/" + id.Name // They share the account.
+				at += "/" + id.Name // Members share the account of the tenant.
 			}
 			if other, taken := accounts[at]; taken || at == "SYS" || at == TLSName {
 				return &events.Fault{Code: events.CodeConflict, Field: "name", Message: fmt.Sprintf("%s/%s and %s have the same account", t.Name, id.Name, other), Hint: "choose names that differ in more than case"}
@@ -235,7 +235,7 @@ func (l *Layout) tenant(name string) *access.Tenant {
 	return nil
 }
 
-// equip gives an identity a key if it has none, or a new one.
+// equip gives an identity a key if it has none, or if again is true a new one.
 func (l *Layout) equip(t *access.Tenant, id *access.Identity, again bool) error {
 	if id.Key != "" && !again {
 		_, err := os.Stat(l.Seed(t.Name, id.Name)) // A seed may have been moved away from the server on purpose.
@@ -279,7 +279,7 @@ func (l *Layout) Signers(tenant string) string { return filepath.Join(l.dir, ten
 // Config is the configuration of the server.
 func (l *Layout) Config() string { return filepath.Join(l.dir, ConfigFile) }
 
-// CA is the file of the certificate to trust.
+// CA is the file of the certificate that clients have to trust.
 func (l *Layout) CA() string { return filepath.Join(l.dir, CAFile) }
 
 // Identity finds an identity by tenant and name.
@@ -294,7 +294,7 @@ func (l *Layout) Identity(tenant, name string) (*access.Identity, error) {
 	return nil, &events.Fault{Code: events.CodeNotFound, Field: "secure", Message: fmt.Sprintf("%s has no %s in tenant %s", l.dir, name, tenant), Hint: "make it with `jobgraph init --secure " + l.dir + "`"}
 }
 
-// URL is the address that clients are given.
+// URL is the server's address for clients.
 func (l *Layout) URL() string {
 	host, port, err := net.SplitHostPort(l.Listen)
 	if err != nil || host == "" || host == "0.0.0.0" || host == "::" {
@@ -306,7 +306,7 @@ func (l *Layout) URL() string {
 	return "tls://" + net.JoinHostPort(host, port)
 }
 
-// write writes everything that is made from who there is.
+// write writes everything that is derived from the list of identities.
 func (l *Layout) write() error {
 	manifest, err := json.MarshalIndent(l, "", "  ")
 	if err != nil {
@@ -370,7 +370,7 @@ func (l *Layout) env(t *access.Tenant, id *access.Identity) string {
 	return text
 }
 
-// replace writes a file whole, or leaves the old one.
+// replace replaces a file atomically.
 func replace(path string, text []byte, mode fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {

@@ -28,7 +28,7 @@ func made(t *testing.T, dir string, c secure.Change) *secure.Layout {
 	return l
 }
 
-// keys are the keys that a server with the folder's configuration accepts, with their accounts.
+// keys returns the keys that a server with the folder's configuration accepts, with their accounts.
 func keys(t *testing.T, l *secure.Layout) map[string]string {
 	t.Helper()
 	o, err := server.ProcessConfigFile(l.Config())
@@ -65,7 +65,7 @@ func key(t *testing.T, l *secure.Layout, name string) string {
 	return id.Key
 }
 
-// signer is what a key may sign, nil if nothing.
+// signer returns what a key may sign, nil if nothing.
 func signer(t *testing.T, l *secure.Layout, key string) *seal.Signer {
 	t.Helper()
 	text, err := os.ReadFile(l.Signers(secure.DefaultTenant))

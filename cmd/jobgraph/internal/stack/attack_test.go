@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// deciding is the card of a person who is asked.
+// deciding is the card of an expert that asks a person.
 func deciding(t *testing.T) string {
 	t.Helper()
 	card := filepath.Join(t.TempDir(), "decider.md")
@@ -26,13 +26,13 @@ func deciding(t *testing.T) string {
 // attack is something that only someone else may do.
 type attack struct {
 	name string
-	// on makes what is attacked; nil attacks no job.
+	// on makes the victim; nil attacks no job.
 	on func(*siege) victim
-	// strike does it.
+	// strike performs the attack.
 	strike func(*hand, victim)
-	// worked reports whether it has taken effect; by is who has tried it.
+	// worked reports whether the attack took effect; by are the attackers who tried it.
 	worked func(s *siege, v victim, by []*hand) bool
-	// but are attackers who may do it, which docs/security.md says.
+	// but are attackers who are allowed to do it, as docs/security.md says.
 	but []string
 }
 
@@ -55,7 +55,7 @@ func stored(stream, subject string) func(*siege, victim, []*hand) bool {
 
 const payload = "a payload that is too large for an event: "
 
-// attacks are what a stranger on the bus might try.
+// attacks lists what a stranger on the bus might try.
 func attacks() []attack {
 	facts := []attack{
 		{"a report", (*siege).queued, func(h *hand, v victim) {
@@ -96,7 +96,7 @@ func attacks() []attack {
 	return slices.Concat(facts, verbs(), kept(), broker())
 }
 
-// verbs are attacks by asking.
+// verbs are attacks by requests.
 func verbs() []attack {
 	return []attack{
 		{"the answer of another user", (*siege).asking, func(h *hand, v victim) {
@@ -112,7 +112,7 @@ func verbs() []attack {
 			h.say("jobs.api.submit", `{"goal":"yes","user_id":"boss","session":"`+v.session+`"}`)
 		}, answered, nil},
 		{"the stop of another's job", (*siege).queued, func(h *hand, v victim) {
-			_ = h.bus.Stop(h.Context(), v.job, events.StopRequested{By: "boss"}) // What became of it is looked at.
+			_ = h.bus.Stop(h.Context(), v.job, events.StopRequested{By: "boss"}) // worked looks at the effect.
 		}, ended, nil},
 		{"a stop asked for by hand", (*siege).queued, func(h *hand, v victim) { h.say("jobs.api.stop", v.job) }, ended, nil},
 		{"a cancellation", (*siege).queued, func(h *hand, v victim) { h.say(h.admin.Names().Cancel(v.job, ""), `{}`) }, func(s *siege, v victim, _ []*hand) bool {
@@ -121,7 +121,7 @@ func verbs() []attack {
 	}
 }
 
-// kept are attacks on what is kept.
+// kept are attacks on stored values.
 func kept() []attack {
 	name := func(v victim) string {
 		return base64.URLEncoding.EncodeToString([]byte(v.job + "/" + v.request))
@@ -131,7 +131,7 @@ func kept() []attack {
 			card := `{"id":"shout-expert","name":"Shout Expert","description":"forged","pool":"m"}`
 			h.say("$KV.JOBS_EXPERTS.shout-expert", card)
 			for _, pool := range []string{"m", "default"} {
-				request, _ := json.Marshal(map[string]any{"op": "put", "value": []byte(card)}) // It is one.
+				request, _ := json.Marshal(map[string]any{"op": "put", "value": []byte(card)}) // The value can be encoded.
 				h.say("jobs.card."+pool+".shout-expert", string(request))
 			}
 		}, stored("KV_JOBS_EXPERTS", "$KV.JOBS_EXPERTS.shout-expert"), nil},
@@ -156,7 +156,7 @@ func kept() []attack {
 	}
 }
 
-// flood is many messages on the subjects of streams.
+// flood sends many messages on the subjects of streams.
 func flood(h *hand, _ victim) {
 	n := h.admin.Names()
 	for i := range 500 {
@@ -167,7 +167,7 @@ func flood(h *hand, _ victim) {
 	}
 }
 
-// broker are attacks by the protocol of the server.
+// broker are attacks through the protocol of the server.
 func broker() []attack {
 	const api = "$JS.API."
 	return []attack{
@@ -196,7 +196,7 @@ func broker() []attack {
 	}
 }
 
-// payload is a payload of a job of the boss, under the digest request.
+// payload returns a job of the boss with a payload, whose digest is in request.
 func (s *siege) payload() victim {
 	v := s.queued()
 	ref, err := s.admin.Bus().Blobs().Put(s.Context(), v.job, []byte(payload+strings.Repeat("x", 100)))
@@ -207,8 +207,8 @@ func (s *siege) payload() victim {
 	return v
 }
 
-// TestAStrangerChangesNothingWithRoles tries each attack without roles, where it takes effect, which shows that it is one; and with
-// roles, where it takes none, whoever tries it.
+// TestAStrangerChangesNothingWithRoles tries each attack without roles, where it takes effect, which proves that it is an attack;
+// and with roles, where it takes no effect for any attacker.
 func TestAStrangerChangesNothingWithRoles(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -73,7 +73,7 @@ func talker(t *testing.T) (*stack.Stack, *openai.Client) {
 	return k, openai.NewClientWithConfig(c)
 }
 
-// streamed reads an answer in pieces. It returns the text and what was said on the way.
+// streamed reads a streamed answer and returns its text and the progress that was reported.
 func streamed(t *testing.T, c *openai.Client, r openai.ChatCompletionRequest) (text, reasoning string, pieces int) {
 	t.Helper()
 	r.Stream, r.StreamOptions = true, &openai.StreamOptions{IncludeUsage: true}
@@ -81,7 +81,7 @@ func streamed(t *testing.T, c *openai.Client, r openai.ChatCompletionRequest) (t
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = s.Close() }() // It is read.
+	defer func() { _ = s.Close() }() // The stream has been read.
 	finish, usage := "", false
 	for {
 		chunk, err := s.Recv()
@@ -105,7 +105,7 @@ func streamed(t *testing.T, c *openai.Client, r openai.ChatCompletionRequest) (t
 	return text, reasoning, pieces
 }
 
-// A client of OpenAI's API talks to a profile: it is asked back, answers, and goes on with what was said.
+// A client of OpenAI's API talks to a profile: it gets a question, answers it, and continues the conversation.
 func TestAnOpenAIClientTalksToAProfileInSeveralTurns(t *testing.T) {
 	k, c := talker(t)
 	list, err := c.ListModels(t.Context())
@@ -187,7 +187,7 @@ func raw(t *testing.T, k *stack.Stack, header map[string]string, body string) (i
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = answer.Body.Close() }() // It is read.
+	defer func() { _ = answer.Body.Close() }() // The body has been read.
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -257,7 +257,7 @@ func TestAnOpenAIClientGetsResponsesThatFollowEachOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = s.Close() }() // It is read.
+	defer func() { _ = s.Close() }() // The stream has been read.
 	var kinds []string
 	var last *openai.CreateResponseResponse
 	text := ""
@@ -302,7 +302,7 @@ func TestAnOpenAIClientGetsResponsesThatFollowEachOther(t *testing.T) {
 	}
 }
 
-// The gateway keeps what it knows of conversations with the permissions that it has on a bus with accounts.
+// On a bus with permissions, the gateway may store what it needs to continue conversations.
 func TestAConversationGoesOnWithPermissionsForEveryRole(t *testing.T) {
 	l, k := fortress(t, secure.Change{}, shouting(t))
 	c := openai.DefaultConfig("0123456789abcdef0123456789abcdef")

@@ -32,11 +32,11 @@ const bound = 20 * time.Second
 // siege is a stack, with accounts or without, that is attacked.
 type siege struct {
 	testing.TB
-	layout *secure.Layout // nil for a stack that lets everyone in.
+	layout *secure.Layout // nil for a stack without accounts.
 	stack  *stack.Stack
 	admin  *client.Client
-	boss   *client.Client // A person whose jobs and answers are attacked.
-	ends   sync.Map       // The jobs that were cancelled.
+	boss   *client.Client // The person whose jobs and answers are attacked.
+	ends   sync.Map       // The jobs whose runs were cancelled.
 	pools  int            // The number of pools without a runner.
 }
 
@@ -46,10 +46,10 @@ type hand struct {
 	name string
 	nc   *nats.Conn
 	bus  *client.Client
-	loot *nats.Subscription // Answers to what was asked.
+	loot *nats.Subscription // Replies to the attacker's requests.
 }
 
-// village is a stack that lets everyone in.
+// village is a stack without accounts.
 func village(t *testing.T) *siege {
 	t.Helper()
 	k, err := stack.Start(t.Context(), stack.Settings{
@@ -83,13 +83,13 @@ func castle(t *testing.T) *siege {
 	return (&siege{TB: t, stack: k, layout: l}).open()
 }
 
-// open connects those who are attacked.
+// open connects the boss and an observer.
 func (s *siege) open() *siege {
 	s.admin, s.boss = s.enter("admin"), s.enter("boss")
 	return s
 }
 
-// options are those of a connection with a key of its own, or without any.
+// options returns connection options with the key of an identity, or without a key.
 func (s *siege) options(name string) bus.Options {
 	o := bus.Options{URL: s.stack.Server().URL(), Name: name}
 	if s.layout == nil {
@@ -113,7 +113,7 @@ func (s *siege) enter(name string) *client.Client {
 	return c
 }
 
-// attackers are those who may not do what is attacked.
+// attackers returns the identities that are not allowed to do what is attacked.
 func (s *siege) attackers(but []string) []*hand {
 	names := []string{"eve"}
 	if s.layout != nil {
@@ -163,7 +163,7 @@ func (h *hand) say(subject, body string, header ...string) {
 	}
 }
 
-// forge publishes a fact as our programs write it.
+// forge publishes a fact in the form that our programs use.
 func (h *hand) forge(e events.Event) {
 	h.Helper()
 	e.ID, e.Source = "forged", "jobgraph/scheduler"
@@ -178,7 +178,7 @@ func (h *hand) forge(e events.Event) {
 	h.say(m.Subject, string(m.Body), pairs...)
 }
 
-// received reports whether an answer has come that is no error.
+// received reports whether a reply has come that is not an error.
 func (h *hand) received(what string) bool {
 	for {
 		m, err := h.loot.NextMsg(time.Millisecond)
@@ -222,7 +222,7 @@ func (s *siege) begin(r events.Request, kind events.Kind) (v victim, e events.Ev
 	}
 }
 
-// queued is a job whose work waits for a runner that never comes, in a pool of its own.
+// queued returns a job whose work waits for a runner that never comes, in a pool of its own.
 func (s *siege) queued() victim {
 	s.pools++
 	pool := fmt.Sprintf("void%d", s.pools)
@@ -243,7 +243,7 @@ func (s *siege) queued() victim {
 	return v
 }
 
-// asking is a job that waits for an answer of the boss, in a session.
+// asking returns a job that waits for an answer of the boss, in a session.
 func (s *siege) asking() victim {
 	session := "s-" + rand.Text()
 	v, e := s.begin(events.Request{Goal: "decide", Expert: "Decider", Session: session}, events.KindInputRequested)
@@ -251,7 +251,7 @@ func (s *siege) asking() victim {
 	return v
 }
 
-// until waits for what has to come.
+// until waits for a condition.
 func (s *siege) until(what string, is func() bool) {
 	s.Helper()
 	late := time.After(bound)
@@ -264,7 +264,7 @@ func (s *siege) until(what string, is func() bool) {
 	}
 }
 
-// passed has a job run to its end: what was in the log before was handled then.
+// passed runs another job to its end, so that everything earlier in the log has been handled.
 func (s *siege) passed() {
 	s.Helper()
 	job, err := s.boss.Submit(s.Context(), events.Request{Goal: "hello", Expert: "Shout Expert", User: "boss"})
@@ -276,7 +276,7 @@ func (s *siege) passed() {
 	}
 }
 
-// status is where a job stands according to its log, whatever is saved of it.
+// status returns the status of a job according to its log, whatever its saved state says.
 func (s *siege) status(v victim) events.Status {
 	log, err := s.admin.Logs().Fold(s.Context(), v.job, 0)
 	if err != nil {
@@ -291,7 +291,7 @@ func (s *siege) asks(v victim) bool {
 	return err == nil && slices.ContainsFunc(log.Job.View().Inputs, func(in *graph.InputState) bool { return in.Request == v.request })
 }
 
-// last is the last message of a stream on a subject.
+// last returns the last message of a stream on a subject.
 func (s *siege) last(stream, subject string) string {
 	m, err := s.admin.Bus().Streams().LastOn(s.Context(), stream, subject)
 	if err != nil {
@@ -300,7 +300,7 @@ func (s *siege) last(stream, subject string) string {
 	return string(m.Body)
 }
 
-// hear notes which jobs are cancelled, as runners hear it.
+// hear records cancelled jobs, as runners hear of them.
 func (s *siege) hear() {
 	s.Helper()
 	stop, err := s.admin.Bus().OnCancel(func(job, _ string, _ int, _ string) { s.ends.Store(job, true) })

@@ -19,7 +19,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/stack"
 )
 
-// described is a client that knows of the API what its description says, and nothing else.
+// described is a client that knows nothing of the API but its description.
 type described struct {
 	*testing.T
 	at       string
@@ -51,7 +51,7 @@ func newDescribed(t *testing.T, k *stack.Stack) *described {
 	t.Helper()
 	d := &described{T: t, at: k.HTTP(), schemas: jsonschema.NewCompiler(), used: map[string]bool{}}
 	answer := d.send(http.MethodGet, "/openapi.json", nil, nil)
-	defer func() { _ = answer.Body.Close() }() // It is read.
+	defer func() { _ = answer.Body.Close() }() // The body has been read.
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func (d *described) valid(what, pointer string, text []byte) {
 	}
 }
 
-// pointer is a JSON pointer of these names.
+// pointer returns the JSON pointer with these names.
 func pointer(names ...string) string {
 	var b strings.Builder
 	for _, name := range names {
@@ -127,7 +127,7 @@ func pointer(names ...string) string {
 	return b.String()
 }
 
-// request builds the path and the body of a call from values by name: the description says where each of them goes.
+// request builds the path and the body of a call from values by name; the description says where each value goes.
 func (d *described) request(o *operation, values map[string]any) (path string, body []byte) {
 	d.Helper()
 	rest := map[string]any{}
@@ -169,13 +169,13 @@ func (d *described) request(o *operation, values map[string]any) (path string, b
 	return path, body
 }
 
-// call calls an operation and judges its answer by the description.
+// call calls an operation and checks the answer against the description.
 func (d *described) call(id string, values map[string]any) (status int, answer map[string]any) {
 	d.Helper()
 	o := d.operation(id)
 	path, body := d.request(&o, values)
 	response := d.send(o.method, path, body, nil)
-	defer func() { _ = response.Body.Close() }() // It is read.
+	defer func() { _ = response.Body.Close() }() // The body has been read.
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
 		d.Fatal(err)
@@ -195,7 +195,7 @@ func (d *described) call(id string, values map[string]any) (status int, answer m
 	return response.StatusCode, answer
 }
 
-// good is call for what has to succeed.
+// good is call for operations that must succeed.
 func (d *described) good(id string, values map[string]any) map[string]any {
 	d.Helper()
 	status, answer := d.call(id, values)
@@ -205,7 +205,7 @@ func (d *described) good(id string, values map[string]any) map[string]any {
 	return answer
 }
 
-// follow reads a stream until an event of a kind, and judges the data of each event.
+// follow reads a stream up to an event of a kind and checks the data of each event.
 func (d *described) follow(id string, values map[string]any, until string) {
 	d.Helper()
 	o := d.operation(id)
@@ -215,7 +215,7 @@ func (d *described) follow(id string, values map[string]any, until string) {
 	}
 	path, _ := d.request(&o, values)
 	response := d.send(o.method, path, nil, map[string]string{"Accept": media})
-	defer func() { _ = response.Body.Close() }() // It may be in the middle.
+	defer func() { _ = response.Body.Close() }() // The stream may break off in the middle.
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 4<<20)
 	for kind := ""; lines.Scan(); {
@@ -232,8 +232,8 @@ func (d *described) follow(id string, values map[string]any, until string) {
 	d.Fatalf("%s ended without %s: %v", id, until, lines.Err())
 }
 
-// A client that is written from the description alone submits, follows, answers and stops, and everything that it gets is as described.
-//
+// A client written from the description alone submits, follows, answers and stops, and everything that it receives matches the
+// description.
 // proves C39
 // proves V30
 // proves D15

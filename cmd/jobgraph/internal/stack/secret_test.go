@@ -59,7 +59,7 @@ var secrets = map[string]string{
 	"MODEL_HEADER": "model-header-0123456789",
 }
 
-// echoing is an MCP server whose one tool returns what it was given, as its result or as its failure.
+// echoing is an MCP server whose only tool returns the secrets that it was given, as a result or as an error.
 func echoing(given func() string) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "echo", Version: "v1"}, nil)
 	s.AddTool(&sdk.Tool{Name: "echo", Description: "Tells " + given(), InputSchema: json.RawMessage(`{"type":"object"}`)},
@@ -100,7 +100,7 @@ func echoingHTTP(t *testing.T) string {
 	return server.URL
 }
 
-// echoingAgent speaks A2A: its secrets are in its card, in pieces of its artifact, and in its failure.
+// echoingAgent speaks A2A: its secrets appear in its card, in pieces of its artifact and in its error.
 func echoingAgent(t *testing.T) string {
 	var at string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -132,8 +132,8 @@ func echoingAgent(t *testing.T) string {
 	return at
 }
 
-// echoingModel has an agent call every tool, and puts its secrets into text, reasoning and results, or into a refusal if
-// asked to fail.
+// echoingModel makes an agent call every tool, and puts its secrets into text, reasoning and results, or into an error if asked to
+// fail.
 func echoingModel(t *testing.T) string {
 	server := httptest.NewServer(llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
 		given := strings.TrimPrefix(q.Header.Get("Authorization"), "Bearer ") + " " + q.Header.Get("X-Given")
@@ -153,7 +153,7 @@ func echoingModel(t *testing.T) string {
 	return server.URL + "/v1"
 }
 
-// echo is a stack whose experts are all given secrets and repeat them.
+// echo is a stack in which every expert is given secrets and repeats them.
 type echo struct {
 	t     *testing.T
 	dir   string
@@ -163,7 +163,7 @@ type echo struct {
 	bus   *bus.Bus
 }
 
-// lines is what several goroutines write.
+// lines collects the output of several goroutines.
 type lines struct {
 	mu   sync.Mutex // Guards text.
 	text bytes.Buffer
@@ -231,9 +231,9 @@ func start(t *testing.T) *echo {
 	stop, err := e.bus.SubscribeCore("jobs.live.>", func(subject string, body []byte) {
 		var piece struct{ Text string }
 		if json.Unmarshal(body, &piece) == nil && piece.Text != "" {
-			body = []byte(piece.Text) // Pieces are checked as one text.
+			body = []byte(piece.Text) // Pieces are checked together, as one text.
 		}
-		_, _ = e.live.Write(body) // It cannot fail.
+		_, _ = e.live.Write(body) // This Write never fails.
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -244,7 +244,7 @@ func start(t *testing.T) *echo {
 
 // forms are all forms in which a secret is searched for.
 func forms(secret string) []string {
-	quoted, _ := json.Marshal(secret) // A text can be encoded.
+	quoted, _ := json.Marshal(secret) // Halves, as truncation leaves them.
 	twice, _ := json.Marshal(string(quoted[1 : len(quoted)-1]))
 	all := []string{
 		secret, string(quoted[1 : len(quoted)-1]), string(twice[1 : len(twice)-1]), url.QueryEscape(secret), url.PathEscape(secret), hex.EncodeToString([]byte(secret)),
@@ -290,7 +290,7 @@ func (e *echo) stored() (messages int) {
 		for seq := s.CachedInfo().State.FirstSeq; seq <= s.CachedInfo().State.LastSeq; seq++ {
 			m, err := s.GetMsg(t.Context(), seq)
 			if err != nil {
-				continue // It was removed.
+				continue // The message was removed.
 			}
 			messages++
 			clean(t, fmt.Sprintf("%s %d %s", name, seq, m.Subject), slices.Concat([]byte(m.Subject+"\n"+fmt.Sprint(m.Header)+"\n"), m.Data))
@@ -354,7 +354,7 @@ func TestNoSecretThatIsEchoedIsKeptToldOrLogged(t *testing.T) {
 		if err := x.Write(&file); err != nil {
 			e.t.Fatal(err)
 		}
-		whole := slices.Collect(maps.Values(x.Blobs)) // In the file they are encoded.
+		whole := slices.Collect(maps.Values(x.Blobs)) // The export file encodes them.
 		clean(e.t, "a blob of "+r.ID, bytes.Join(whole, nil))
 		if !bytes.Contains(bytes.Join(append(whole, file.Bytes()), nil), []byte("********")) {
 			e.t.Errorf("job %s, which ended so: %+v, repeats nothing: it proves nothing", r.ID, end)
@@ -374,7 +374,7 @@ func TestNoSecretThatIsEchoedIsKeptToldOrLogged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = answer.Body.Close() // It was read.
+		_ = answer.Body.Close() // The body has been read.
 		clean(t, path, page)
 	}
 	e.bus.Close()

@@ -43,7 +43,7 @@ func ReadServices(config string, env host.Env) (Services, error) {
 	return s, faults.Err()
 }
 
-// model returns what environment and configuration file say of models. Their faults are left to Start.
+// model returns the model settings of environment and configuration file. Start reports their faults.
 func (s *Settings) model() (v llm.Variables, file llm.Config) {
 	own, _ := ReadServices(s.Host.Config, s.Env)          // See above.
 	config, _ := planner.ReadConfig(s.Host.Config, s.Env) // See above.
@@ -138,7 +138,7 @@ func checkConfig(path string, env host.Env) error {
 	return err
 }
 
-// scripted says that a scripted model in this process answers.
+// scripted reports whether a scripted model in this process answers.
 func (s *Settings) scripted() bool {
 	name, _, _ := strings.Cut(s.Model, ":")
 	return name == FakeModel

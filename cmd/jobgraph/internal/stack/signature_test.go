@@ -11,8 +11,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// An event that someone with every permission writes by hand has no signature: it changes nothing, is set aside with the reason, and
-// takes no place from the true one.
+// An event that someone with every permission writes by hand has no signature: it changes nothing, becomes a dead letter with the
+// reason, and does not take the place of the true one.
 func TestOnlySignedAnswersAndStopsCount(t *testing.T) {
 	s := castle(t)
 	v, admin := s.asking(), s.attacker("admin")
@@ -70,7 +70,7 @@ func TestASubmitterStopsTheirOwnJobs(t *testing.T) {
 	}
 }
 
-// Whoever may not approve answers questions, and none that permits an action.
+// A person who may not approve can answer questions, except those that permit an action.
 func TestAnApprovalTakesAnApprover(t *testing.T) {
 	s := castle(t)
 	for _, kind := range []events.InputKind{events.InputClarification, events.InputApproval} {
@@ -91,7 +91,7 @@ func TestAnApprovalTakesAnApprover(t *testing.T) {
 	}
 }
 
-// A job goes to a file and back with its answers: whoever imports it signs for what the file says.
+// A job is exported and imported with its answers: the importer signs for what the file says.
 func TestAnImportKeepsAnswers(t *testing.T) {
 	s := castle(t)
 	v := s.asking()

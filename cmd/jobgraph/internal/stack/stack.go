@@ -40,7 +40,7 @@ type Settings struct {
 	PlanOnly bool
 	// Cards are additional experts to plan for, with PlanOnly.
 	Cards []events.Card
-	// Secure are the keys of the services, for a server with accounts; nil for one that lets everyone in.
+	// Secure are the keys of the services, for a server with accounts; nil for a server without them.
 	Secure *secure.Layout
 	// Sandbox is the sandbox helper in the embedding program.
 	Sandbox runner.Sandbox

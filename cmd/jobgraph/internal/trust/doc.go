@@ -1,3 +1,3 @@
-// Package trust remembers which folders a person trusts, by path and by the digest of what was looked at. It decides nothing about
-// their contents and asks no questions.
+// Package trust remembers which folders a person trusts, by path and by the digest of what they were shown. It decides nothing
+// about the contents and asks no questions.
 package trust

@@ -16,11 +16,11 @@ import (
 type Entry struct {
 	// Folder is the absolute path, without links.
 	Folder string `json:"folder"`
-	// Digest is that of the files that were trusted. Other contents are not trusted.
+	// Digest is the digest of the trusted files. Other contents are not trusted.
 	Digest string `json:"digest"`
 	// Variables are the secret variables that the files may read, sorted.
 	Variables []string `json:"variables,omitempty"`
-	// Since is when the person said so.
+	// Since is when the person trusted the folder.
 	Since time.Time `json:"since"`
 }
 
@@ -39,7 +39,8 @@ type document struct {
 	Folders []Entry `json:"folders"`
 }
 
-// List returns all entries, sorted by folder. A file that others may write is an error: anybody could have added to it.
+// List returns all entries, sorted by folder. A file that other users may write is an error, since any of them could have added to
+// it.
 func (s Store) List() ([]Entry, error) {
 	file, err := os.Open(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +74,7 @@ func (s Store) Get(folder string) (e Entry, ok bool, err error) {
 	return Entry{}, false, err
 }
 
-// Put adds an entry, in place of that of the same folder.
+// Put adds an entry and replaces an earlier one for the same folder.
 func (s Store) Put(e Entry) error {
 	_, err := s.change(e.Folder, &e)
 	return err
@@ -82,7 +83,7 @@ func (s Store) Put(e Entry) error {
 // Remove removes the entry of a folder; found is false without one.
 func (s Store) Remove(folder string) (found bool, err error) { return s.change(folder, nil) }
 
-// change replaces the entry of a folder. The file is replaced in one step, so that a crash leaves either.
+// change replaces the entry of a folder. The file is replaced in one step, so that a crash leaves the old one or the new one.
 func (s Store) change(folder string, e *Entry) (found bool, err error) {
 	list, err := s.List()
 	if err != nil {

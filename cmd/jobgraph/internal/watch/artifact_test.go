@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
 )
 
-// shown is the last picture of a job of one SubJob that has left so many files.
+// shown returns the last tree of a job with one SubJob that has made n files.
 func shown(t *testing.T, files int) []string {
 	t.Helper()
 	result, err := jobtest.Script{

@@ -59,7 +59,7 @@ func (t *Talk) ended(c, i *item.Item, width int) string {
 	return row + t.Paint.Added(end)
 }
 
-// called is a call for people, in one line.
+// called formats a call for people, in one line.
 func called(i *item.Item) string {
 	return drawing.OneLine("> " + i.Tool + " " + arguments(i.Args))
 }
@@ -67,7 +67,8 @@ func called(i *item.Item) string {
 // mostArgument is how many columns of one argument are shown.
 const mostArgument = 40
 
-// arguments shows the fields of a JSON object in their order, a path first; what is none, or was cut, as it is.
+// arguments formats the fields of a JSON object in their order, a path first. Text that is not an object, or was cut, stays as it
+// is.
 func arguments(text string) string {
 	d := json.NewDecoder(strings.NewReader(text))
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
@@ -89,7 +90,7 @@ func arguments(text string) string {
 			shown = plain
 		}
 		part := fmt.Sprintf("%s=%s", name, drawing.Cut(shown, mostArgument))
-		if name == "path" { // What else there is may be cut.
+		if name == "path" { // The rest may be cut off.
 			parts = slices.Insert(parts, 0, part)
 			continue
 		}
@@ -101,7 +102,7 @@ func arguments(text string) string {
 	return strings.Join(parts, " ")
 }
 
-// print returns the rows of what a call prints while it lasts: the first lines of it.
+// print returns the rows for what a call prints while it runs: only its first lines.
 func (t *Talk) print(i *item.Item, call string, width int) (rows []string) {
 	of := *i
 	of.ID = call

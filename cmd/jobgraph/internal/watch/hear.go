@@ -12,14 +12,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// lastWords limits the wait for what was said at the end of a job. Before a question, what was said counts as complete when nothing has come
-// for beforeAsking: it comes by another way than the question.
+// lastWords limits the wait for live items at the end of a job. Before a question, they count as complete when none has arrived for
+// beforeAsking, since they travel by another way than the question.
 const (
 	lastWords    = time.Second
 	beforeAsking = 250 * time.Millisecond
 )
 
-// items is the source of live items; nil, from which nothing comes, if there is none.
+// items returns the source of live items; nil, from which nothing comes, if there is none.
 func (t *Talk) items() <-chan item.Item {
 	if t == nil {
 		return nil
@@ -36,10 +36,10 @@ func (s *Show) columns() int {
 	return width
 }
 
-// width is how many columns a row of the talk may take: some terminals move to the next row as soon as a row is full.
+// width is how many columns a row of a Talk may have: some terminals move to the next row as soon as a row is full.
 func (s *Show) width() int { return max(cmp.Or(s.columns(), defaultWidth)-1, minText) }
 
-// known shows what was said by SubJobs that the log has made known since.
+// known shows the items of SubJobs that the log has added since.
 func (s *Show) known(h *joblog.Log) error {
 	if s.Talk == nil {
 		return nil
@@ -47,7 +47,7 @@ func (s *Show) known(h *joblog.Log) error {
 	return s.write(s.Talk.known(h, s.width())...)
 }
 
-// say shows an item. Without more of them there is nothing to wait for.
+// say shows an item. more is false once no further items will come.
 func (s *Show) say(h *joblog.Log, i *item.Item, more bool) error {
 	if !more {
 		s.Talk.Items = nil
@@ -59,7 +59,7 @@ func (s *Show) say(h *joblog.Log, i *item.Item, more bool) error {
 	return s.redraw(h, false)
 }
 
-// settle shows what was said before a question.
+// settle shows the items that precede a question.
 func (s *Show) settle(ctx context.Context, h *joblog.Log) error {
 	timer := time.NewTimer(beforeAsking)
 	defer timer.Stop()
@@ -73,13 +73,13 @@ func (s *Show) settle(ctx context.Context, h *joblog.Log) error {
 		case <-timer.C:
 			return nil
 		case <-ctx.Done():
-			return nil // The caller meets it.
+			return nil // The caller meets the same error.
 		}
 	}
 	return nil
 }
 
-// rest shows what was said before a question or the end of a job, the latter if it comes within lastWords.
+// rest shows the items that precede a question or the end of a job, the latter if they come within lastWords.
 func (s *Show) rest(ctx context.Context, h *joblog.Log) error {
 	switch {
 	case s.Talk == nil:
@@ -100,13 +100,13 @@ func (s *Show) rest(ctx context.Context, h *joblog.Log) error {
 		case <-timer.C:
 			return nil
 		case <-ctx.Done():
-			return nil // The caller meets it.
+			return nil // The caller meets the same error.
 		}
 	}
 	return nil
 }
 
-// spoken reports whether a model made the last report of a job, so that there are words of it.
+// spoken reports whether a model wrote the last report of a job, so that there is live text of it.
 func spoken(h *joblog.Log) bool {
 	for n := range slices.Backward(h.Events) {
 		if r, is := h.Events[n].Data.(*events.SubJobReported); is {
@@ -116,8 +116,8 @@ func spoken(h *joblog.Log) bool {
 	return h.Job.View().Cost.Tokens > 0
 }
 
-// inline is the result of a job as text, if it is one and was not stored elsewhere.
+// inline returns the result of a job if it is a string in the log; "" otherwise.
 func inline(h *joblog.Log) (text string) {
-	_ = json.Unmarshal(h.Job.View().Result, &text) // A result that is no string is shown by itself.
+	_ = json.Unmarshal(h.Job.View().Result, &text) // A result that is not a string is shown separately.
 	return text
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 )
 
-// The columns of a line: at least minText are left for the text, at most maxName taken by the name of the SubJob.
+// The columns of a line: the text has at least minText, the name of the SubJob at most maxName.
 const (
 	defaultWidth = 80
 	minText      = 20

@@ -9,7 +9,7 @@ import (
 // requeued is the transition of a SubJob that runs again.
 const requeued = "requeued"
 
-// reason says why an event has a SubJob run again; "" where its own error says it, or where nothing is to be said.
+// reason says why an event makes a SubJob run again; "" if the SubJob's own error says it, or if there is nothing to say.
 func reason(e *events.Event, t *events.Transition) string {
 	if t.Transition != requeued {
 		return ""
@@ -40,7 +40,7 @@ func reason(e *events.Event, t *events.Transition) string {
 	return ""
 }
 
-// sentBack is the reason of a predecessor whose result another SubJob could not use, and of the one that could not.
+// sentBack is the reason given for a predecessor whose result another SubJob could not use, and for that SubJob.
 func sentBack(e *events.Event, d *events.SubJobReported, subjob string) string {
 	if d.Outcome != events.InputDataError {
 		return ""

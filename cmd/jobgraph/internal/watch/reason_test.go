@@ -6,8 +6,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// A SubJob that runs again says why: what another could not use, who asked, or what was changed.
-//
+// A SubJob that runs again says why: its result could not be used, someone asked for it, or its text was changed.
 // proves C22
 func TestARunThatIsRepeatedSaysWhy(t *testing.T) {
 	again := &events.Transition{SubJob: "a", Transition: requeued}

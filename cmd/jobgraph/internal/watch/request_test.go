@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// asking are the events of a job that asks a person twice; the first request is answered when answered is true.
+// asking returns the events of a job that asks a person twice; answered says whether the first request is answered.
 func asking(answered bool) []events.Event {
 	list := []events.Event{
 		{Kind: events.KindJobRequested, Data: &events.JobRequested{
@@ -34,7 +34,7 @@ func asking(answered bool) []events.Event {
 	return list
 }
 
-// pictured is the last picture of a job on a terminal, without its first line.
+// pictured returns the last tree of a job on a terminal, without its first line.
 func pictured(t *testing.T, list []events.Event, width, height int) []string {
 	t.Helper()
 	var out lastWrite
@@ -53,7 +53,7 @@ func pictured(t *testing.T, list []events.Event, width, height int) []string {
 	}
 	text := string(out)
 	if _, drawn, again := strings.Cut(text, "\r"); again {
-		text = drawn // Behind the way up to the picture before.
+		text = drawn // Drop the sequence that moves up to the previous tree.
 	}
 	text = strings.NewReplacer("\x1b[K", "", "\x1b[J", "").Replace(text)
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")[1:]

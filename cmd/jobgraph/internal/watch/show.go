@@ -51,7 +51,7 @@ type Show struct {
 	Brief bool
 
 	drawn  []string // The lines of the tree on the screen, as written.
-	stay   []string // The lines that the next picture leaves above itself.
+	stay   []string // The lines that the next tree leaves above itself.
 	status events.Status
 }
 
@@ -256,8 +256,8 @@ func (s *Show) finish(h *joblog.Log) error {
 // finalRows limits the last picture, which may be taller than the screen: it scrolls like any output.
 const finalRows = 100
 
-// redraw replaces the changed lines of the tree. Each line takes one row, and all pictures except the last fit the screen,
-// so that moving up by the number of rows finds the beginning of the previous picture.
+// redraw replaces the changed lines of the tree. Each line takes one row, and all trees except the last fit the screen, so that
+// moving up by the number of rows leads to the beginning of the previous tree.
 func (s *Show) redraw(h *joblog.Log, last bool) error {
 	if s.Form != Tree || h.Job == nil {
 		return nil
@@ -280,7 +280,7 @@ func (s *Show) redraw(h *joblog.Log, last bool) error {
 	return s.draw(width, lines)
 }
 
-// draw replaces what is drawn by the lines that stay, and others that the next call replaces.
+// draw replaces what was drawn by lines that stay, and others that the next call replaces.
 func (s *Show) draw(width int, lines []string) error {
 	var b strings.Builder
 	if up := rows(s.drawn, width); up > 0 {

@@ -13,11 +13,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// nasty is what a tool may answer, and what an error may repeat of it: clear the screen, set the title, turn the text around,
-// begin a line of one's own.
+// nasty is what a tool may answer and an error may repeat: clear the screen, set the title, reverse the direction of text, begin a
+// new line.
 const nasty = "gone \x1b[2J\x1b]0;owned\x07 \u009b31m \u202etxt.exe\r\njob FINISHED \x7f\xff end"
 
-// Whatever a result, an error or a plan says: a terminal is told nothing but what Show itself has to tell it.
+// Whatever a result, an error or a plan contains, a terminal receives only the control sequences of Show itself.
 func TestNothingThatOthersHaveWrittenReachesTheTerminal(t *testing.T) {
 	for name, form := range map[string]watch.Form{"lines": watch.Lines, "tree": watch.Tree, "JSON": watch.JSON} {
 		t.Run(name, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// The limits of a Talk: the steps of a job up to which the calls of every step are shown, the lines that one call may print, the calls in
-// progress that are shown at once, and the items that are kept until the log says to which step they belong.
+// The limits of a Talk: up to how many steps the calls of all steps are shown, how many lines a call may print, how many calls in
+// progress are shown at once, and how many items are kept for steps that the log does not have yet.
 const (
 	fewSteps  = 8
 	mostLines = 8
@@ -23,20 +23,20 @@ const (
 	mostEarly = 1000
 )
 
-// Talk is what the experts of one job say and do, as rows of a terminal: texts as they are written, and a row for each call of a tool with its
-// outcome and duration. Of a job with several steps it shows the texts of the planner, of the step that all others lead to, and of the
-// result; of the other steps only the calls, if there are few steps. It belongs to the goroutine that follows the job, and lasts
-// for all its displays.
+// Talk turns what the experts of a job say and do into rows for a terminal: texts as they are written, and a row for each tool call
+// with its outcome and duration. For a job with several steps it shows the texts of the planner, of the step that all others lead
+// to, and of the result; of the other steps only the calls, if there are few steps. It belongs to the goroutine that follows the
+// job, and serves all its displays.
 type Talk struct {
 	// Items are the live items; closed when there will be no more.
 	Items <-chan item.Item
-	// Paint colours.
+	// Paint adds colours.
 	Paint output.Paint
 
-	speaker string            // The SubJob whose heading stands above the latest row.
-	writes  string            // The key of the voice whose text is written now.
+	speaker string            // The SubJob named by the latest heading.
+	writes  string            // The key of the text that is being written now.
 	voices  map[string]*voice // The texts that are not complete.
-	waiting []string          // Keys of voices that wait for their turn, the first first.
+	waiting []string          // Keys of texts that wait for their turn, the first one first.
 	calls   []item.Item       // The calls that are not finished.
 	printed map[string]int    // How many lines each call has printed.
 	early   []item.Item       // Items of SubJobs that the log does not know yet.
@@ -82,7 +82,7 @@ func (t *Talk) take(i *item.Item, h *joblog.Log, width int) []string {
 	return t.text(i, width)
 }
 
-// whole reports whether the texts of a SubJob are shown: those of planner and result, and those of the step that all others lead to.
+// whole reports whether the texts of a SubJob are shown: of the planner, of the result, and of the step that all others lead to.
 func whole(s *graph.State, subjob string) bool {
 	if subjob == events.PlanID || subjob == events.FinalID {
 		return true
@@ -106,7 +106,7 @@ func whole(s *graph.State, subjob string) bool {
 	return mine && ends == 1
 }
 
-// known returns the rows of items that came before the log had their SubJobs.
+// known returns the rows for items that arrived before the log had their SubJobs.
 func (t *Talk) known(h *joblog.Log, width int) (rows []string) {
 	if len(t.early) == 0 || h.Job == nil {
 		return nil
@@ -119,11 +119,11 @@ func (t *Talk) known(h *joblog.Log, width int) (rows []string) {
 	return rows
 }
 
-// text adds to a text.
+// text appends to a text.
 func (t *Talk) text(i *item.Item, width int) (rows []string) {
 	key := keyOf(i)
 	v := t.voices[key]
-	if v == nil || i.Offset == 0 && i.Text != "" { // It begins, or begins again.
+	if v == nil || i.Offset == 0 && i.Text != "" { // A text begins, or starts again.
 		if i.Text == "" {
 			return nil
 		}
@@ -146,7 +146,7 @@ func (t *Talk) text(i *item.Item, width int) (rows []string) {
 	return rows
 }
 
-// turn lets a new voice write, if no voice of another SubJob does: one of the same SubJob has ended.
+// turn lets a new text be written unless one of another SubJob is. A text of the same SubJob counts as ended.
 func (t *Talk) turn(key string, i *item.Item, width int) (rows []string) {
 	now := t.voices[t.writes]
 	if now != nil && now.item.SubJob != i.SubJob {
@@ -170,7 +170,7 @@ func (t *Talk) end(key string) {
 	t.writes = ""
 }
 
-// close ends a voice, and lets those write that have waited.
+// close ends a text and lets the waiting ones be written.
 func (t *Talk) close(key string, width int) (rows []string) {
 	t.end(key)
 	for len(t.waiting) > 0 && t.writes == "" {
@@ -188,14 +188,14 @@ func (t *Talk) close(key string, width int) (rows []string) {
 	return rows
 }
 
-// add takes a piece of the text.
+// add appends a piece of the text.
 func (v *voice) add(text string, done bool) {
 	text = v.plain.Add(text, done)
 	v.all.WriteString(text)
 	v.rest += text
 }
 
-// fill returns the rows that a voice has filled; all of it if the text is complete.
+// fill returns the rows that a text has filled; if it is complete, also the last one.
 func (t *Talk) fill(v *voice, width int, complete bool) (rows []string) {
 	room := max(width-drawing.Width(lead(v.item.Type)), minText)
 	var end int
@@ -225,7 +225,7 @@ func (t *Talk) fill(v *voice, width int, complete bool) (rows []string) {
 	return rows
 }
 
-// heading says who speaks, when that changes.
+// heading names the speaker when it changes.
 func (t *Talk) heading(i *item.Item) []string {
 	if t.speaker == i.SubJob {
 		return nil
@@ -261,7 +261,7 @@ func (t *Talk) row(kind item.Type, text string) string {
 	return row
 }
 
-// open returns the rows that are not complete: the end of the text that is written now, and the calls in progress.
+// open returns the rows that are not complete: the end of the text that is being written, and the calls in progress.
 func (t *Talk) open(width int) (rows []string) {
 	if v := t.voices[t.writes]; v != nil && v.rest != "" {
 		rows = append(rows, t.row(v.item.Type, output.Clean(drawing.Cut(v.rest, width-2))))

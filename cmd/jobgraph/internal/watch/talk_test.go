@@ -19,10 +19,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
 )
 
-// answer is what the only step of a job says at the end.
+// answer is the last text of a job with one step.
 const answer = "There are two files, and the second one is 世界.txt, which is longer than the row of a terminal that stands upright."
 
-// chatter is a job of so many steps in a row whose last one says and does something, and what is on the way between its events.
+// chatter returns a job of n steps in a row, the last of which says and does something, and the live items between its events.
 func chatter(t *testing.T, steps int) (list []events.Event, said []item.Item) {
 	t.Helper()
 	plan := &events.Plan{Title: "Look"}
@@ -68,7 +68,7 @@ func chatter(t *testing.T, steps int) (list []events.Event, said []item.Item) {
 	return list, said
 }
 
-// played is what a terminal shows of a job and of what is said in it, with what was said while it was on the screen.
+// played shows a job and its live items on a terminal, and returns the screen and what was shown while the text was being written.
 func played(t *testing.T, width int, form watch.Form, brief bool, list []events.Event, said []item.Item) (rows []string, open string, told bool) {
 	t.Helper()
 	screen := screentest.Open(t, width, 24)
@@ -190,7 +190,7 @@ func TestTextsTakeTurnsAndOneThatBeginsAgainIsShownOnce(t *testing.T) {
 		say("s0", "answer/2", 0, "one row\nand ha", false),
 		say("s0", "note", 0, "a note", true),
 		say(events.PlanID, "plan/1", 9, "is over.", true),
-		say("s0", "lost", 0, "", true), // Its beginning was lost.
+		say("s0", "lost", 0, "", true), // Its first items were lost.
 		say("s0", "answer/2", 14, "lf of one", true),
 		say("s0", "answer/3", 0, "broken off, too", false),
 		say("s0", "answer/3", 0, "what stays", true),

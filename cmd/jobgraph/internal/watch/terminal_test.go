@@ -20,7 +20,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
 )
 
-// steps is a plan of so many SubJobs, a third of them behind others, with titles longer than any row and wider than their letters.
+// steps returns a plan of n SubJobs, a third of which depend on others, with titles that are longer than any row and contain wide
+// characters.
 func steps(n int) *events.Plan {
 	plan := &events.Plan{Title: "测试 of a job whose title is longer than the row of a terminal that stands upright"}
 	for i := range n {
@@ -33,7 +34,7 @@ func steps(n int) *events.Plan {
 	return plan
 }
 
-// recorded are the events of a job that has run, in which every tenth step fails once.
+// recorded returns the events of a job that has run, in which every tenth step fails once.
 func recorded(t *testing.T, n int) []events.Event {
 	t.Helper()
 	failed := map[string]bool{}
@@ -53,7 +54,7 @@ func recorded(t *testing.T, n int) []events.Event {
 		if e.Kind != events.KindGraphCreated {
 			continue
 		}
-		for i := 1; i < n; i += 3 { // Those before which no other is begin at once.
+		for i := 1; i < n; i += 3 { // SubJobs without predecessors begin at once.
 			list = append(list, events.Event{Kind: events.KindSubJobStarted, Job: e.Job, SubJob: fmt.Sprintf("step-%d", i), Run: 1, Data: &events.SubJobStarted{}})
 		}
 	}
@@ -63,8 +64,8 @@ func recorded(t *testing.T, n int) []events.Event {
 	return list
 }
 
-// Whatever the terminal and the job, each line of the tree takes one row, the tree is no taller than the screen, every picture is
-// drawn exactly over the one before, and what runs stands before what waits.
+// On every terminal and for every job, each line of the tree takes one row, the tree is no taller than the screen, each redraw
+// covers the previous one exactly, and running SubJobs come before waiting ones.
 func TestTheTreeFitsTheTerminal(t *testing.T) {
 	for _, n := range []int{5, 50, 2000} {
 		list := recorded(t, n)
@@ -118,7 +119,7 @@ func TestTheTreeFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// order counts the SubJobs that run, and fails when one that has not begun stands before one of them where not all have room.
+// order counts the running SubJobs, and fails the test if one that has not begun stands before them while not all fit.
 func order(t *testing.T, rows []string) (running int) {
 	waits, some := "", strings.Contains(strings.Join(rows, "\n"), " more: ")
 	for _, row := range rows[1:] {
@@ -136,7 +137,7 @@ func order(t *testing.T, rows []string) (running int) {
 	return running
 }
 
-// A terminal that becomes narrower breaks the rows that stand on it: the next picture takes their place all the same.
+// A terminal that becomes narrower wraps the rows on it; the next redraw still replaces them.
 func TestATerminalMayBecomeNarrower(t *testing.T) {
 	var out strings.Builder
 	list := recorded(t, 5)

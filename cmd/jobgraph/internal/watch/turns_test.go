@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
 )
 
-// row is a job of so many steps, each of which needs the one before.
+// row returns a job of n steps, each of which depends on the one before.
 func row(t *testing.T, steps int) *joblog.Log {
 	t.Helper()
 	plan := &events.Plan{}
@@ -39,7 +39,7 @@ func row(t *testing.T, steps int) *joblog.Log {
 	return h
 }
 
-// hears has a Talk take items, and returns the rows.
+// hears passes items to a Talk and returns the rows.
 func hears(talk *Talk, h *joblog.Log, items ...item.Item) (rows []string) {
 	for n := range items {
 		rows = append(rows, talk.take(&items[n], h, 80)...)
@@ -51,7 +51,7 @@ func says(subjob, id, text string, done bool) item.Item {
 	return item.Item{Type: item.Text, SubJob: subjob, Run: 1, ID: id, Text: text, Done: done}
 }
 
-// after is a piece that goes on at an offset.
+// after returns a piece of text that continues at an offset.
 func after(offset int, i item.Item) item.Item {
 	i.Offset = offset
 	return i
@@ -64,7 +64,7 @@ func shows(t *testing.T, rows []string, want ...string) {
 	}
 }
 
-// What comes before the log knows its step is shown once it does, and only so much of it is kept.
+// Items that arrive before the log has their step are shown once it does, and only a limited number is kept.
 func TestWhatComesBeforeItsStepWaits(t *testing.T) {
 	talk := &Talk{}
 	shows(t, hears(talk, joblog.New(), says("s0", "a", "early", true)))
@@ -128,7 +128,7 @@ func TestCallsOfFewStepsAreShown(t *testing.T) {
 	}
 }
 
-// A text is not interrupted by that of another step; the next text of the same step ends it.
+// The text of one step is not interrupted by another step's; the next text of the same step ends it.
 func TestTextsTakeTurns(t *testing.T) {
 	h, talk := row(t, 1), &Talk{}
 	shows(t, hears(talk, h, says(events.PlanID, "p", "I pl", false), says("s0", "a", "first\n", false), after(6, says("s0", "a", "second", true))))
@@ -140,7 +140,7 @@ func TestTextsTakeTurns(t *testing.T) {
 	}
 }
 
-// A text that is said again from its beginning is shown again, and ends again.
+// A text that starts again from its beginning is shown again, to its end.
 func TestATextThatIsSaidAgainEndsAgain(t *testing.T) {
 	h, talk := row(t, 1), &Talk{}
 	shows(t, hears(talk, h, says("s0", "a", "so", true)), "● s0", "so")
@@ -176,7 +176,7 @@ func TestOnlyTheLatestTextCountsAsTold(t *testing.T) {
 	}
 }
 
-// Thoughts and what programs print are dim, texts are not; a text may have any name.
+// Thoughts and program output are dim, texts are not, whatever the id of the text is.
 func TestThoughtsAreDim(t *testing.T) {
 	h, talk := row(t, 1), &Talk{Paint: true, speaker: "s0"}
 	shows(t, hears(talk, h,
