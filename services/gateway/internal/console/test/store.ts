@@ -45,7 +45,7 @@ rule("the oldest facts of a long log are left out, and counted", async () => {
 
 rule("a fact is shown at once, until the graph of the server decides", async () => {
   let decide = () => {};
-  const { store, asked, close } = opened([], [graph(5, [node("a"), node("b"), node("c", "running"), node("d", "running"), { ...node("e"), run: undefined }]), () => new Promise((r) => (decide = () => r(json(graph(10, [node("a", "failed")])))))]);
+  const { store, asked, close } = opened([], [graph(5, [node("a"), node("b"), node("c", "running"), node("d", "running"), { ...node("e"), run: undefined }]), () => new Promise((r) => (decide = () => r(json(graph(11, [node("a", "failed")])))))]);
   await until(() => store.frame);
   const take = (seq: number, kind: string, more: object) => (store as any).take([{ id: String(seq), event: kind, data: { seq, kind, time: "t", ...more } }]);
   const now = () => store.frame!.subjobs.map((n) => `${n.id} ${n.state}`);
@@ -55,12 +55,12 @@ rule("a fact is shown at once, until the graph of the server decides", async () 
   take(7, "subjob.reported", { subjob: "c", run: 1, data: { outcome: "SUCCESS" } });
   take(8, "subjob.reported", { subjob: "d", run: 0, data: { outcome: "SUCCESS" } }); // This belongs to an earlier run.
   take(9, "input.requested", { subjob: "b" });
-  take(9, "subjob.reported", { subjob: "e", run: 1, data: { outcome: "SUCCESS" } }); // It was too quick for an event of its start.
-  take(10, "subjob.progressed", { subjob: "a", data: { done: 1 } });
+  take(10, "subjob.reported", { subjob: "e", run: 1, data: { outcome: "SUCCESS" } }); // It was too quick for an event of its start.
+  take(11, "subjob.progressed", { subjob: "a", data: { done: 1 } });
   same([now(), store.node("a")!.run, store.node("a")!.started, store.node("c")!.ended, store.node("a")!.progress], [["a running", "b waiting", "c finished", "d running", "e finished"], 2, "t", "t", { done: 1 }]);
   await until(() => asked.filter((a) => a.path.includes("/graph")).length === 2);
   decide();
-  await until(() => store.frame!.seq === 10);
+  await until(() => store.frame!.seq === 11);
   same(now(), ["a failed"]);
   close();
 });
