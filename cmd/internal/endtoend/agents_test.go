@@ -87,23 +87,7 @@ func (c *errand) act(s *system, p *play, trap *trap, y *tally, got *played) {
 	s.start(schedulerName, nil)
 	s.start(plannerName, nil)
 	first := s.start(runnerName, trap.hook)
-	over, handled := make(chan struct{}), make(chan struct{})
-	go func() { // Ends with the trap, or with the play.
-		defer close(handled)
-		select {
-		case <-trap.sprung:
-			if !p.pause {
-				first.Crash(first.bus)
-			}
-			s.start(runnerName, nil)
-		case <-over:
-		}
-	}()
-	defer func() {
-		close(over)
-		trap.wake()
-		<-handled
-	}()
+	defer s.attach(trap, first, runnerName)()
 	s.Submit(c.request())
 	if p.pause {
 		s.interrupt(trap)

@@ -71,23 +71,7 @@ func (c *scene) act(s *system, p *play, trap *trap, got *played) {
 			s.start(name, nil)
 		}
 	}
-	over, handled := make(chan struct{}), make(chan struct{})
-	go func() { // Ends with the trap, or with the play.
-		defer close(handled)
-		select {
-		case <-trap.sprung:
-			if !p.pause {
-				first.Crash(first.bus)
-			}
-			s.start(p.victim, nil)
-		case <-over:
-		}
-	}()
-	defer func() {
-		close(over)
-		trap.wake()
-		<-handled
-	}()
+	defer s.attach(trap, first, p.victim)()
 	batches := s.batchesSeen(c.batches)
 	r := c.request
 	r.ID, r.Goal = "j", c.name
@@ -115,6 +99,32 @@ func (c *scene) act(s *system, p *play, trap *trap, got *played) {
 	s.once(p.nth > 0 && p.victim == runnerName)
 	for _, subject := range s.repeats("j") {
 		s.Errorf("%s was said twice", subject)
+	}
+}
+
+// attach has a service that the trap catches crash, unless it is paused, and starts another one. The result ends that: what services do when
+// they are stopped is no part of a play.
+func (s *system) attach(t *trap, first *service, victim string) (end func()) {
+	over, handled := make(chan struct{}), make(chan struct{})
+	go func() { // Ends with the trap, or with the play.
+		defer close(handled)
+		select {
+		case <-t.sprung:
+		case <-over:
+			if !t.isSprung() {
+				return
+			}
+		}
+		if !t.pause {
+			first.Crash(first.bus)
+		}
+		s.start(victim, nil)
+	}()
+	return func() {
+		t.disarm()
+		close(over)
+		t.wake()
+		<-handled
 	}
 }
 
@@ -190,16 +200,17 @@ type trap struct {
 	sprung chan struct{} // Closed at the boundary.
 	woken  chan struct{} // Closed when a paused service may continue.
 
-	mu     sync.Mutex // Guards points and awake; never held while a service is paused.
-	points []string
-	awake  bool
+	mu       sync.Mutex // Guards the rest; never held while a service is paused.
+	points   []string
+	awake    bool
+	disarmed bool
 }
 
 // hook is called at every boundary.
 func (t *trap) hook(point string) error {
 	t.mu.Lock()
 	caught := t.nth > 0 && len(t.points) >= t.nth
-	if !caught {
+	if !caught && !t.disarmed {
 		t.points = append(t.points, point)
 		if caught = len(t.points) == t.nth; caught {
 			close(t.sprung)
@@ -214,6 +225,22 @@ func (t *trap) hook(point string) error {
 		return nil
 	}
 	return errKilled
+}
+
+// disarm has the trap catch nothing that it has not caught.
+func (t *trap) disarm() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.disarmed = true
+}
+
+func (t *trap) isSprung() bool {
+	select {
+	case <-t.sprung:
+		return true
+	default:
+		return false
+	}
 }
 
 // wake resumes a paused service. A second call does nothing.
