@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/verb"
@@ -83,7 +84,7 @@ func (c *Canvas) node(view *graph.State, n *graph.SubJobState) verb.Node {
 	}
 	switch {
 	case n.Error != nil:
-		node.Reason = joblog.Cut(n.Error.Message, maxReason)
+		node.Reason = clip.Text(n.Error.Message, maxReason)
 	case n.Skipped:
 		node.Reason = "its condition does not hold, or all its predecessors were skipped"
 	}

@@ -3,14 +3,12 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
-	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
 // Schedule is a schedule with its state, its latest runs and its next due times.
@@ -41,18 +39,8 @@ func (s Schedules) Create(ctx context.Context, id string, spec schedule.Spec) (*
 			Hint: "store what is large where the experts can read it",
 		}}
 	}
-	verb := s.client.Names().API("schedule.create")
-	answer, fault, err := s.client.bus.Services().Request(ctx, verb, body)
-	switch {
-	case errors.Is(err, bus.ErrUnavailable):
-		return nil, noScheduler(verb, err)
-	case err != nil:
-		return nil, err
-	case fault != nil:
-		return nil, refusal(answer, fault)
-	}
 	made := &Schedule{}
-	return made, json.Unmarshal(answer, made)
+	return made, s.client.send(ctx, "schedule.create", json.RawMessage(body), made)
 }
 
 // List lists schedules by id, all or those with a status, in short form: the request is cut, and only the latest run is
@@ -114,18 +102,4 @@ func (s Schedules) do(ctx context.Context, verb, id string, w schedule.Word) (*S
 	}
 	changed := &Schedule{}
 	return changed, s.client.ask(ctx, "schedule."+verb, request, changed)
-}
-
-// noScheduler returns an error that says what is missing.
-func noScheduler(subject string, err error) error { return noService("", subject, err) }
-
-// noService is noScheduler for the service that answers a verb.
-func noService(name, subject string, err error) error {
-	service := "scheduler"
-	if v, ok := verb.Find(name); ok && v.On != "" {
-		service = v.On
-	}
-	return fmt.Errorf("%w: %w", err, &events.Fault{
-		Code: events.CodeUnavailable, Message: "no " + service + " answers on " + subject, Hint: "start one: jobgraph up, or the " + service + " service",
-	})
 }

@@ -151,29 +151,3 @@ func (s Sessions) named(request map[string]any) map[string]any {
 	}
 	return request
 }
-
-// ask calls the scheduler and decodes its answer into told.
-func (c *Client) ask(ctx context.Context, verb string, request, told any) error {
-	body, err := json.Marshal(request)
-	if err != nil {
-		return fmt.Errorf("%s: %w", verb, err)
-	}
-	answer, fault, err := c.bus.Services().Request(ctx, c.Names().API(verb), body)
-	switch {
-	case errors.Is(err, bus.ErrUnavailable):
-		return noService(verb, c.Names().API(verb), err)
-	case err != nil:
-		return err
-	case fault == nil && told != nil:
-		return json.Unmarshal(answer, told)
-	case fault == nil:
-		return nil
-	case fault.Code == events.CodeNotFound:
-		return fmt.Errorf("%w: %w", ErrNotFound, fault)
-	case fault.Code == events.CodeConflict:
-		return fmt.Errorf("%w: %w", ErrConflict, fault)
-	case fault.Code == events.CodeNotPermitted:
-		return fmt.Errorf("%w: %w", bus.ErrNotPermitted, fault)
-	}
-	return fault
-}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
@@ -82,7 +82,7 @@ func (s *said) add(i item.Item) {
 	if i.Expert == "" && i.SubJob != "" && s.job.Expert != nil {
 		i.Expert = s.job.Expert(i.SubJob)
 	}
-	text := Cut(i.Text, item.MaxText)
+	text := clip.Text(i.Text, item.MaxText)
 	i.Text, i.Truncated = text, i.Truncated+len(i.Text)-len(text)
 	if len(i.Data) > item.MaxData {
 		i.Data = nil
@@ -133,13 +133,13 @@ func (s *said) planned(p *events.Plan, warnings events.Faults) {
 		if expert == "" {
 			expert = j.Expert
 		}
-		steps = append(steps, step{j.ID, j.Title, Cut(j.Goal, maxGoal), expert, Cut(j.Thinking, maxGoal)})
+		steps = append(steps, step{j.ID, j.Title, clip.Text(j.Goal, maxGoal), expert, clip.Text(j.Thinking, maxGoal)})
 		title := j.Title
 		if title == "" {
-			title, _, _ = strings.Cut(Cut(j.Goal, maxGoal), "\n")
+			title, _, _ = strings.Cut(clip.Text(j.Goal, maxGoal), "\n")
 		}
 		if j.Thinking != "" {
-			thoughts.WriteString("Step " + strconv.Itoa(i+1) + ": " + Cut(j.Thinking, maxGoal) + "\n")
+			thoughts.WriteString("Step " + strconv.Itoa(i+1) + ": " + clip.Text(j.Thinking, maxGoal) + "\n")
 		}
 		text.WriteString(strconv.Itoa(i+1) + ". " + title)
 		if expert != "" {
@@ -269,15 +269,4 @@ func data(value any) json.RawMessage {
 		return nil
 	}
 	return text
-}
-
-// Cut limits a text to most bytes, at the end of a character.
-func Cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
 }

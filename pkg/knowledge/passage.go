@@ -3,6 +3,8 @@ package knowledge
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 )
 
 // Limits of passages, in bytes.
@@ -75,7 +77,7 @@ type divider struct {
 }
 
 func (d *divider) under(level int, heading string) {
-	d.headings[level-1] = cutAt(heading, maxHeading)
+	d.headings[level-1] = clip.Text(heading, maxHeading)
 	clear(d.headings[level:])
 }
 
@@ -137,15 +139,4 @@ func place(text string) int {
 		at--
 	}
 	return at
-}
-
-// cutAt shortens a text at a character boundary.
-func cutAt(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
 }

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
@@ -51,13 +51,5 @@ func excerpt(text string, r *redact.Redactor) string {
 	if len(text) > enough {
 		text = r.Stream(false).Feed(text[:enough]) // Also removes the part of a secret that the cut may have left.
 	}
-	text = Mask(strings.ToValidUTF8(text, "�"), r)
-	if len(text) <= maxMessage {
-		return text
-	}
-	end := maxMessage
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
+	return clip.Marked(Mask(strings.ToValidUTF8(text, "�"), r), maxMessage)
 }

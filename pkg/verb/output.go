@@ -251,7 +251,9 @@ type ScheduleList struct {
 	Total     int               `json:"total"`
 }
 
-// UserRecord holds the settings of a user.
+// UserRecord holds the settings of a person for whom jobs run, as they are stored. ID is the user as named in requests. Timezone
+// is the time zone of requests and sessions that name none, an IANA name; empty for none. Updated is when the settings were changed
+// last; zero if they never were.
 type UserRecord struct {
 	ID       string    `json:"id"`
 	Timezone string    `json:"timezone,omitempty"`

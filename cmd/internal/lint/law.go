@@ -101,7 +101,7 @@ var law = []room{
 	{dir: "services/gateway/internal/identity", may: []string{"pkg/events", "pkg/verb", "pkg/host"}, sdk: []string{"golang.org/x/time/"}},
 	{dir: "services/gateway/internal/mcp", may: []string{"pkg/events", "pkg/verb", "pkg/schema", "services/gateway/internal/identity"}, sdk: []string{"github.com/modelcontextprotocol/"}},
 	{dir: "services/gateway/internal/stream", may: []string{"pkg/events", "pkg/verb"}},
-	{dir: "services/gateway/internal/render", may: []string{"pkg/joblog"}},
+	{dir: "services/gateway/internal/render", may: []string{"pkg/events"}},
 	{dir: "services/gateway/internal/history", may: []string{"pkg/events", "pkg/canvas"}},
 	{dir: "services/gateway/internal/openai", may: []string{"pkg/events", "pkg/verb", "pkg/graph", "pkg/joblog"}, std: true},
 	{dir: "services/gateway/internal/console", std: true},
@@ -124,7 +124,6 @@ var sole = []struct{ prefix, owners string }{
 	{"github.com/spf13/cobra", "cmd"},
 	{"github.com/yuin/goldmark", "services/gateway/internal/render"},
 	{"github.com/microcosm-cc/bluemonday", "services/gateway/internal/render"},
-	{"github.com/alecthomas/chroma/", "services/gateway/internal/render"},
 	{"github.com/aymanbagabas/go-udiff", "services/gateway/internal/render"},
 	{"go.opentelemetry.io/", "pkg/host/trace"},
 }

@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 )
 
 // Limits of a history, in bytes of its texts: MaxHistory is kept with a job, DefaultHistory is what an expert gets if its card does
@@ -42,7 +43,7 @@ func History(conversation []Entry) []Item {
 		if !told(i) {
 			continue
 		}
-		text := clip(i.Text, MaxTurn)
+		text := clip.Text(i.Text, MaxTurn)
 		list = append(list, Item{
 			Type: i.Type, ID: i.ID, At: i.At, Job: i.Job, SubJob: i.SubJob, Expert: i.Expert, User: i.User, Request: i.Request,
 			Text: text, Truncated: i.Truncated + len(i.Text) - len(text), Ref: i.Ref,
@@ -97,15 +98,4 @@ func speaker(i *Item) string {
 		who += " (" + i.Expert + ")"
 	}
 	return who
-}
-
-// clip cuts a text at the end of a character.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 )
 
 // stage is what the conversation waits for.
@@ -179,9 +180,6 @@ func Clip(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	end := most
-	for end > 0 && text[end]&0xC0 == 0x80 {
-		end--
-	}
-	return fmt.Sprintf("%s\n[cut: %d of %d bytes]", text[:end], end, len(text))
+	kept := clip.Text(text, most)
+	return fmt.Sprintf("%s\n[cut: %d of %d bytes]", kept, len(kept), len(text))
 }

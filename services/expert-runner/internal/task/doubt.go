@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
@@ -69,7 +70,7 @@ func (o *Order) shown(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	return fmt.Sprintf("%s… (%d of %d bytes; all of it: jobgraph describe %s/%s)", cut(text, limit), limit, len(text), o.Job, o.SubJob)
+	return fmt.Sprintf("%s… (%d of %d bytes; all of it: jobgraph describe %s/%s)", clip.Text(text, limit), limit, len(text), o.Job, o.SubJob)
 }
 
 // called describes a call: name, key, arguments, and the run that made it.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
@@ -80,22 +81,11 @@ func (e Ending) Sign(owner string, started, ended time.Time) {
 	}
 	r.Owner, r.Started, r.DurationMS = owner, started, max(0, ended.Sub(started).Milliseconds())
 	r.Job, r.SubJob, r.Run, r.Malformed = "", "", 0, ""
-	r.Lesson = cut(r.Lesson, maxLesson)
+	r.Lesson = clip.Text(r.Lesson, maxLesson)
 	if r.Error != nil {
-		r.Error.Message, r.Error.Cause = cut(r.Error.Message, maxCause), cut(r.Error.Cause, maxCause)
-		r.Error.Hint, r.Error.Field = cut(r.Error.Hint, maxCause), cut(r.Error.Field, maxCause)
+		r.Error.Message, r.Error.Cause = clip.Text(r.Error.Message, maxCause), clip.Text(r.Error.Cause, maxCause)
+		r.Error.Hint, r.Error.Field = clip.Text(r.Error.Hint, maxCause), clip.Text(r.Error.Field, maxCause)
 	}
-}
-
-// cut keeps the beginning, whole characters only.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && text[limit]&0xC0 == 0x80 {
-		limit--
-	}
-	return text[:limit]
 }
 
 // Kind is the kind of event that the ending is published as.

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -142,9 +143,5 @@ func (s *Server) lists(next sdk.MethodHandler) sdk.MethodHandler {
 // oneLine shortens a text of a job to a title.
 func oneLine(text string) string {
 	const most = 80
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
+	return clip.Marked(strings.Join(strings.Fields(text), " "), most)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
@@ -123,7 +124,7 @@ func textOf(m *verb.ChatMessage, field string) (string, *events.Fault) {
 func (c *Conversation) Context() string {
 	var said []item.Item
 	for _, m := range c.Past {
-		i := item.Item{Type: item.Message, Text: clip(m.Text)}
+		i := item.Item{Type: item.Message, Text: clip.Marked(m.Text, item.MaxTurn)}
 		if m.Role == assistant {
 			i.Type = item.Text
 		}
@@ -134,14 +135,6 @@ func (c *Conversation) Context() string {
 		return c.Instructions
 	}
 	return strings.TrimSpace(c.Instructions + "\n\n" + item.Before + "\n" + item.Lines(said))
-}
-
-// clip shortens one message of a past.
-func clip(text string) string {
-	if len(text) <= item.MaxTurn {
-		return text
-	}
-	return strings.ToValidUTF8(text[:item.MaxTurn], "") + " …"
 }
 
 // Digest identifies a conversation of an owner by what was said, without the instructions, since clients put dates and the like

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
@@ -118,7 +119,7 @@ func (t *Transcript) say(i *item.Item) Delta {
 			return Delta{}
 		}
 		t.voice(key).have++
-		return Delta{Reasoning: t.thought.add(key, t.speaker(i.SubJob), "→ "+strings.TrimSpace(i.Tool+" "+joblog.Cut(i.Args, mostArgs)))}
+		return Delta{Reasoning: t.thought.add(key, t.speaker(i.SubJob), "→ "+strings.TrimSpace(i.Tool+" "+clip.Text(i.Args, mostArgs)))}
 	}
 	return Delta{}
 }

@@ -5,18 +5,14 @@ import (
 	"encoding/json"
 	"html"
 	"strings"
-	"sync"
 
-	"github.com/alecthomas/chroma/v2"
-	formatter "github.com/alecthomas/chroma/v2/formatters/html"
-
-	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 )
 
 // Code renders a text in a programming language, or without colours if the language is unknown; cut is true if it was longer than
 // MaxText.
 func Code(text, language string) (html string, cut bool) {
-	kept := joblog.Cut(text, MaxText)
+	kept := clip.Text(text, MaxText)
 	return highlight(kept, language), len(kept) < len(text)
 }
 
@@ -55,30 +51,33 @@ func plain(text string) string {
 	return `<pre class="chroma"><code>` + html.EscapeString(text) + "</code></pre>"
 }
 
-// writer is chroma's HTML writer; it uses classes only, since the console allows no inline styles.
-var writer = sync.OnceValue(func() *formatter.Formatter {
-	return formatter.New(formatter.WithClasses(true), formatter.PreventSurroundingPre(true))
-})
-
-// unstyled is a style without colours: the console's style sheet has them, and chroma's would add 0.3 MB to each program.
-var unstyled = sync.OnceValue(func() *chroma.Style { return chroma.MustNewStyle("console", chroma.StyleEntries{}) })
-
 // maxColoured is the size up to which a text is coloured, in bytes.
 const maxColoured = 64 << 10
 
+// lineEnds are the ends of lines that become "\n".
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// highlight writes each token with its class, and no style: the console allows none. A token of several lines is one for each line.
 func highlight(text, language string) string {
-	lexer := lexerOf(language)
-	if lexer == nil || len(text) > maxColoured {
+	begin := scannerOf(language)
+	if begin == nil || len(text) > maxColoured {
 		return plain(text)
 	}
-	tokens, err := lexer.Tokenise(nil, text)
-	if err != nil {
-		return plain(text)
-	}
+	text = lineEnds.Replace(string([]rune(text))) // Each byte that belongs to no character becomes U+FFFD.
 	var b strings.Builder
 	b.WriteString(`<pre class="chroma"><code>`)
-	if writer().Format(&b, unstyled(), tokens) != nil {
-		return plain(text)
+	for scan := begin(); text != ""; {
+		n, class := scan(text)
+		for line := range strings.SplitAfterSeq(text[:n], "\n") {
+			switch {
+			case line == "":
+			case class == "":
+				b.WriteString(html.EscapeString(line))
+			default:
+				b.WriteString(`<span class="` + class + `">` + html.EscapeString(line) + "</span>")
+			}
+		}
+		text = text[n:]
 	}
 	b.WriteString("</code></pre>")
 	return b.String()

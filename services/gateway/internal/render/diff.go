@@ -7,7 +7,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
-	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 )
 
 // maxDiff is how much of each text is compared, in bytes: the library takes quadratic time in the number of changes.
@@ -57,7 +57,7 @@ func Diff(before, after string) (page string, cut bool) {
 func comparable(before, after string) (a, b string, cut bool) {
 	cut = len(before) > maxDiff || len(after) > maxDiff
 	bound := func(text string) string {
-		text = joblog.Cut(text, maxDiff)
+		text = clip.Text(text, maxDiff)
 		return strings.ToValidUTF8(indented(text, true), "\ufffd")
 	}
 	return bound(before), bound(after), cut

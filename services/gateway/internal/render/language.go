@@ -2,15 +2,12 @@ package render
 
 import (
 	"path"
-	"regexp"
 	"strings"
 	"sync"
-
-	"github.com/alecthomas/chroma/v2"
 )
 
-// language says what to colour in a programming language: comments, texts, numbers, key words and names of constants. It knows less
-// than chroma's lexers, which would add three megabytes to each program.
+// language is what is coloured in a programming language: comments, texts, numbers, key words and names of constants. A library with
+// its grammars would add four megabytes to each program, and its engine alone more than half of one.
 type language struct {
 	// names are its names, including the extensions of its files.
 	names string
@@ -23,6 +20,8 @@ type language struct {
 	fold          bool
 	// keyed is true if a name before a colon or an equals sign is a key.
 	keyed bool
+	// classes are those of its words and values.
+	classes map[string]string
 }
 
 var languages = []language{
@@ -76,117 +75,45 @@ var languages = []language{
 	{names: "make makefile dockerfile", line: "#", quotes: `"'`, words: "ADD ARG CMD COPY ENTRYPOINT ENV EXPOSE FROM RUN USER VOLUME WORKDIR define else endif ifdef ifeq ifneq include", keyed: true},
 }
 
-var lexers = sync.OnceValue(func() map[string]chroma.Lexer {
-	byName := map[string]chroma.Lexer{}
-	add := func(names string, rules func() chroma.Rules) {
-		lexer := chroma.MustNewLexer(&chroma.Config{Name: names, EnsureNL: false}, rules)
+// scanner gives the first token of a text that is not empty: its length in bytes, which is never 0, and its class, "" for none.
+type scanner func(text string) (n int, class string)
+
+// scanners makes what scans a text from its beginning, by the names of languages.
+var scanners = sync.OnceValue(func() map[string]func() scanner {
+	byName := map[string]func() scanner{}
+	add := func(names string, begin func() scanner) {
 		for name := range strings.FieldsSeq(names) {
-			byName[name] = lexer
+			byName[name] = begin
 		}
 	}
-	for _, l := range languages {
-		add(l.names, l.rules)
+	for i := range languages {
+		l := &languages[i]
+		l.classes = map[string]string{}
+		for word := range strings.FieldsSeq(l.values) {
+			l.classes[word] = classConstant
+		}
+		for word := range strings.FieldsSeq(l.words) {
+			l.classes[word] = classKeyword
+		}
+		add(l.names, func() scanner { return l.scan })
 	}
-	add("html xml svg vue", markup)
-	add("diff patch", difference)
+	add("html xml svg vue", func() scanner { return (&markup{}).scan })
+	add("diff patch", func() scanner { return difference })
 	return byName
 })
 
-// lexerOf returns the lexer of a language by its name, nil for an unknown one.
-func lexerOf(name string) chroma.Lexer { return lexers()[strings.ToLower(name)] }
+// scannerOf makes the scanner of a language by its name, nil for an unknown one.
+func scannerOf(name string) func() scanner { return scanners()[strings.ToLower(name)] }
 
 // Language names the language of a file by its name, "" for an unknown one.
 func Language(file string) string {
 	name := strings.ToLower(path.Base(file))
-	if lexerOf(name) != nil && !strings.Contains(name, ".") {
+	if scannerOf(name) != nil && !strings.Contains(name, ".") {
 		return name // Makefile, Dockerfile.
 	}
 	extension := strings.TrimPrefix(path.Ext(name), ".")
-	if lexerOf(extension) == nil {
+	if scannerOf(extension) == nil {
 		return ""
 	}
 	return extension
-}
-
-// rules are those of the language. None of them can take more than linear time.
-func (l *language) rules() chroma.Rules {
-	var root []chroma.Rule
-	rule := func(pattern string, kind chroma.TokenType) {
-		root = append(root, chroma.Rule{Pattern: pattern, Type: kind})
-	}
-	rule(`\s+`, chroma.TextWhitespace)
-	if l.line != "" {
-		rule(regexp.QuoteMeta(l.line)+`[^\n]*`, chroma.CommentSingle)
-	}
-	if l.from != "" {
-		rule(regexp.QuoteMeta(l.from)+`(?s:.*?)(?:`+regexp.QuoteMeta(l.to)+`|\z)`, chroma.CommentMultiline)
-	}
-	if l.keyed {
-		rule(`"(?:[^"\\\n]|\\.)*"(?=\s*:)`, chroma.NameTag)
-		rule(`[\w.$-]+(?=[ \t]*[:=])`, chroma.NameTag)
-	}
-	for _, q := range l.quotes {
-		rule(string(q)+`(?:[^`+string(q)+`\\\n]|\\.)*`+string(q)+`?`, chroma.LiteralString)
-	}
-	for _, q := range l.long {
-		rule(string(q)+`(?:[^`+string(q)+`\\]|\\(?s:.))*`+string(q)+`?`, chroma.LiteralString)
-	}
-	rule(`(?:0[xX][0-9a-fA-F_]+|\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?)\b`, chroma.LiteralNumber)
-	root = append(root, chroma.Rule{Pattern: `[\p{L}_$][\p{L}\d_$]*`, Type: chroma.EmitterFunc(l.word())})
-	rule(`[-+*/%=<>!&|^~?:.,;(){}\[\]@#\\]+`, chroma.Punctuation)
-	rule(`(?s:.)`, chroma.Text)
-	return chroma.Rules{"root": root}
-}
-
-// word tells words apart by a table, which is faster than by patterns.
-func (l *language) word() func(groups []string, state *chroma.LexerState) chroma.Iterator {
-	kinds := map[string]chroma.TokenType{}
-	for word := range strings.FieldsSeq(l.values) {
-		kinds[word] = chroma.KeywordConstant
-	}
-	for word := range strings.FieldsSeq(l.words) {
-		kinds[word] = chroma.Keyword
-	}
-	return func(groups []string, state *chroma.LexerState) chroma.Iterator {
-		word := groups[0]
-		if l.fold {
-			word = strings.ToLower(word)
-		}
-		kind, known := kinds[word]
-		if !known {
-			kind = chroma.Name
-			if state.Pos < len(state.Text) && state.Text[state.Pos] == '(' {
-				kind = chroma.NameFunction
-			}
-		}
-		return chroma.Literator(chroma.Token{Type: kind, Value: groups[0]})
-	}
-}
-
-func markup() chroma.Rules {
-	return chroma.Rules{
-		"root": {
-			{Pattern: `<!--(?s:.*?)(?:-->|\z)`, Type: chroma.CommentMultiline},
-			{Pattern: `</?[\w:-]+`, Type: chroma.NameTag, Mutator: chroma.Push("tag")},
-			{Pattern: `&[#\w]+;`, Type: chroma.NameEntity},
-			{Pattern: `[^<&]+`, Type: chroma.Text},
-			{Pattern: `(?s:.)`, Type: chroma.Text},
-		},
-		"tag": {
-			{Pattern: `/?>`, Type: chroma.NameTag, Mutator: chroma.Pop(1)},
-			{Pattern: `[\w:@.-]+`, Type: chroma.NameAttribute},
-			{Pattern: `"[^"]*"?|'[^']*'?`, Type: chroma.LiteralString},
-			{Pattern: `(?s:.)`, Type: chroma.Text},
-		},
-	}
-}
-
-func difference() chroma.Rules {
-	return chroma.Rules{"root": {
-		{Pattern: `@@[^\n]*\n?`, Type: chroma.GenericSubheading},
-		{Pattern: `(?:\+\+\+|---|diff |index )[^\n]*\n?`, Type: chroma.GenericHeading},
-		{Pattern: `\+[^\n]*\n?`, Type: chroma.GenericInserted},
-		{Pattern: `-[^\n]*\n?`, Type: chroma.GenericDeleted},
-		{Pattern: `[^\n]*\n|[^\n]+`, Type: chroma.Text},
-	}}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
 
-	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 )
 
 // MaxText is how much of a text is rendered, in bytes.
@@ -21,7 +21,7 @@ const MaxText = 512 << 10
 
 // Markdown renders GitHub's Markdown without raw HTML; cut is true if the text was longer than MaxText.
 func Markdown(text string) (html string, cut bool) {
-	kept := joblog.Cut(text, MaxText)
+	kept := clip.Text(text, MaxText)
 	if dense(kept) {
 		return plain(kept), len(kept) < len(text)
 	}

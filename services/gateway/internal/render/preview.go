@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 )
 
 // Kinds of previews.
@@ -119,10 +121,7 @@ func table(text string, tabs bool) [][]string {
 		}
 		row := make([]string, 0, min(len(record), maxColumns))
 		for _, cell := range record[:min(len(record), maxColumns)] {
-			if len(cell) > maxCell {
-				cell = strings.ToValidUTF8(cell[:maxCell], "") + "…"
-			}
-			row = append(row, cell)
+			row = append(row, clip.Marked(cell, maxCell))
 		}
 		rows = append(rows, row)
 	}

@@ -2,6 +2,7 @@ package render_test
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -108,6 +109,31 @@ func TestCodeKeepsEveryCharacterAndKnowsWords(t *testing.T) {
 	}
 }
 
+func TestTokensAreColouredByTheirClass(t *testing.T) {
+	marked := regexp.MustCompile(`<span class="(\w+)">([^<]*)</span>`)
+	for _, test := range []struct{ language, text, want string }{
+		{"go", "x1 = f(0x1F, 1.5e-3) + 12_0 /* a\nb */", "n:x1 p:= nf:f p:( m:0x1F p:, m:1.5e-3 p:) p:+ m:12_0 cm:/* a cm:b */"},
+		{"go", `"a\"b" 'c` + "\n`d\ne`", "s:\"a\\\"b\" s:'c s:`d s:e`"},
+		{"go", "10x1F 1.5x 7é", "m:0x1F m:1 p:. n:x n:é"},
+		{"python", "None # x\r\nif", "kc:None c1:# x k:if"},
+		{"sql", "Select TRUE -- x", "k:Select kc:TRUE c1:-- x"},
+		{"yaml", "a.b-c : \"d\" \"e\": 1", "nt:a.b-c p:: s:\"d\" nt:\"e\" p:: m:1"},
+		{"html", `<a href="x">b &amp; </a><!-- c -->`, "nt:<a na:href s:\"x\" nt:> ni:&amp; nt:</a nt:> cm:<!-- c -->"},
+		{"diff", "@@ 1\n+++ a\nindex b\n+c\n-d\n e", "gu:@@ 1 gh:+++ a gh:index b gi:+c gd:-d"},
+	} {
+		page, _ := render.Code(test.text, test.language)
+		var got []string
+		for _, m := range marked.FindAllStringSubmatch(page, -1) {
+			if m[1] != "w" {
+				got = append(got, m[1]+":"+strings.TrimSpace(html.UnescapeString(m[2])))
+			}
+		}
+		if tokens := strings.Join(got, " "); tokens != test.want {
+			t.Errorf("%s: %q gives %q, want %q", test.language, test.text, tokens, test.want)
+		}
+	}
+}
+
 func TestADifferenceShowsWhatChangedWithItsSurroundings(t *testing.T) {
 	before, err := json.Marshal(map[string]any{"b": 1, "a": []int{1, 2, 3, 4, 5, 6, 7, 8, 9}, "z": "<x>"})
 	if err != nil {
@@ -137,10 +163,10 @@ func TestWhatIsTooLongIsCutAndSaysSo(t *testing.T) {
 
 // Deep nesting and repetition must not cost the gateway time or stack.
 func TestNestingAndRepetitionCostNothing(t *testing.T) {
-	for _, piece := range []string{">", "[", "*a ", "`", "- ", "![", "<", "[a](", "_a**", "|", "\\", "{", "\"", "/*", "<!--", "((((", "a:"} {
+	for _, piece := range []string{">", "[", "*a ", "`", "- ", "![", "<", "[a](", "_a**", "|", "\\", "{", "\"", "/*", "<!--", "((((", "a:", "a.", "1", "10x"} {
 		text := strings.Repeat(piece, 4000)
 		render.Markdown(text)
-		for _, language := range []string{"go", "json", "html", "sh", "diff", "sql"} {
+		for _, language := range []string{"go", "json", "html", "sh", "diff", "sql", "yaml"} {
 			render.Code(text, language)
 		}
 		render.Diff(text, strings.Repeat(piece+"\n", 1000))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -20,7 +21,7 @@ const (
 func noticeOf(t *Target, e *events.Event, r *events.Request) (n bus.Notice, ok bool) {
 	m := verb.Notice{Type: e.Kind, Timestamp: e.Time, Data: verb.Noticed{Seq: e.Seq, Job: verb.NoticedJob{ID: e.Job}}}
 	if r != nil {
-		m.Data.Job = verb.NoticedJob{ID: e.Job, Goal: clip(r.Goal), Session: r.Session, User: r.User, Labels: r.Labels}
+		m.Data.Job = verb.NoticedJob{ID: e.Job, Goal: clip.Marked(r.Goal, mostText), Session: r.Session, User: r.User, Labels: r.Labels}
 	}
 	switch data := e.Data.(type) {
 	case *events.JobEnded:
@@ -53,7 +54,7 @@ func cut(d *verb.Noticed) {
 		d.End = &end
 	}
 	if d.Question != nil {
-		d.Question.Prompt, d.Question.Options, d.Question.Schema = clip(d.Question.Prompt), nil, nil
+		d.Question.Prompt, d.Question.Options, d.Question.Schema = clip.Marked(d.Question.Prompt, mostText), nil, nil
 	}
 }
 
@@ -65,16 +66,4 @@ func questionOf(e *events.Event, r *events.InputRequested) *verb.Question {
 		q.Expires = e.Time.Add(time.Duration(r.ExpiresIn))
 	}
 	return q
-}
-
-// clip shortens a text at a character.
-func clip(text string) string {
-	if len(text) <= mostText {
-		return text
-	}
-	cut := mostText
-	for cut > 0 && text[cut]&0xC0 == 0x80 {
-		cut--
-	}
-	return text[:cut] + "…"
 }

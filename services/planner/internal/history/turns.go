@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
@@ -89,7 +89,7 @@ func (s *story) output(subjob string, output json.RawMessage) {
 
 // tell builds the turn. Each of its texts has at most most bytes.
 func (s *story) tell(answer json.RawMessage, most int) planning.Turn {
-	t := planning.Turn{User: clip(s.request.Goal, most), Answer: clip(plain(answer), most)}
+	t := planning.Turn{User: clip.Marked(s.request.Goal, most), Answer: clip.Marked(plain(answer), most)}
 	switch {
 	case s.end == nil:
 	case s.end.Status == events.Finished && t.Answer == "":
@@ -102,14 +102,14 @@ func (s *story) tell(answer json.RawMessage, most int) planning.Turn {
 		t.Answer = strings.TrimSpace("(" + strings.ToLower(string(s.end.Status)) + reason + ") " + t.Answer)
 	}
 	for _, id := range s.asked {
-		text := clip(s.prompts[id], mostStep)
+		text := clip.Marked(s.prompts[id], mostStep)
 		if reply := s.replies[id]; reply != "" {
-			text += " → " + clip(reply, mostStep)
+			text += " → " + clip.Marked(reply, mostStep)
 		}
-		t.Asked = append(t.Asked, clip(text, most))
+		t.Asked = append(t.Asked, clip.Marked(text, most))
 	}
 	for _, step := range s.steps {
-		t.Steps = append(t.Steps, clip(s.step(step, t.Answer), most))
+		t.Steps = append(t.Steps, clip.Marked(s.step(step, t.Answer), most))
 	}
 	return t
 }
@@ -124,7 +124,7 @@ func (s *story) step(step *events.SubJob, answer string) string {
 		text += ": " + step.Thinking
 	}
 	if output := plain(s.outputs[step.ID]); output != "" && output != answer {
-		text += " → " + clip(output, mostStep)
+		text += " → " + clip.Marked(output, mostStep)
 	}
 	return text
 }
@@ -136,15 +136,4 @@ func plain(value json.RawMessage) string {
 		return strings.TrimSpace(text)
 	}
 	return string(value)
-}
-
-// clip shortens a text at a character boundary and marks the cut.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + "…"
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
@@ -240,10 +241,7 @@ func said(output []byte) string {
 	if json.Unmarshal(output, &plain) == nil {
 		text = plain
 	}
-	if len(text) > maxFinding {
-		text = strings.ToValidUTF8(text[:maxFinding], "") + "…"
-	}
-	return text
+	return clip.Marked(text, maxFinding)
 }
 
 // failed returns the warning that an expert found nothing.

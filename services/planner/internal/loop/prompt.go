@@ -2,9 +2,9 @@ package loop
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
@@ -19,10 +19,7 @@ func prompted(c *planning.Command, most int) *events.Prompt {
 	}
 	p := &events.Prompt{Role: c.Call.Role, Schema: c.Call.Name}
 	for _, m := range c.Call.Messages {
-		text := m.Text
-		if len(text) > most {
-			text = strings.ToValidUTF8(text[:most], "")
-		}
+		text := clip.Text(m.Text, most)
 		most -= len(text)
 		p.Messages = append(p.Messages, events.Asked{Role: m.Role, Text: text, Truncated: len(m.Text) - len(text)})
 	}
@@ -60,6 +57,6 @@ func (t *planningRun) showRaw(c *planning.Command, f *planning.Fact) {
 	if c.Call == nil || !t.start.Request.Debug {
 		return
 	}
-	text := strings.ToValidUTF8(f.Text[:min(len(f.Text), mostShown)], "")
+	text := clip.Text(f.Text, mostShown)
 	t.show(item.Item{Type: item.Raw, ID: "raw/" + c.Key, Text: text, Truncated: len(f.Text) - len(text), Done: true})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 )
 
 // Mark is the status of a step in a plan document, in the words of OpenManus.
@@ -136,9 +137,9 @@ func Text(p *events.Plan) string {
 	}
 	for i := range p.SubJobs {
 		s := &p.SubJobs[i]
-		out = fmt.Appendf(out, "%d. %s · %s\n", i+1, firstOf(s.Title, clip(s.Goal, 200), s.ID), firstOf(s.ExpertName, s.Expert))
+		out = fmt.Appendf(out, "%d. %s · %s\n", i+1, firstOf(s.Title, clip.Marked(s.Goal, 200), s.ID), firstOf(s.ExpertName, s.Expert))
 		if s.Title != "" && s.Goal != "" {
-			out = fmt.Appendf(out, "   %s\n", clip(s.Goal, 400))
+			out = fmt.Appendf(out, "   %s\n", clip.Marked(s.Goal, 400))
 		}
 		if len(s.Dependencies) > 0 {
 			out = fmt.Appendf(out, "   ← %s\n", some(s.Dependencies, 12))

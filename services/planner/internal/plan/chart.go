@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
@@ -175,7 +176,7 @@ func (c *Chart) notes(n *graph.SubJobState) string {
 	return ""
 }
 
-func oneLine(text string) string { return clip(strings.Join(strings.Fields(text), " "), 500) }
+func oneLine(text string) string { return clip.Marked(strings.Join(strings.Fields(text), " "), 500) }
 
 // Plan returns the present graph with the results that came with the plan, as the starting point of an edit.
 func (c *Chart) Plan() *events.Plan {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
@@ -109,11 +110,11 @@ func (d *draft) withoutSteps() string {
 func (d *draft) inadequate() {
 	message := "the plan says of itself that it is not adequate"
 	if d.plan.Reason != "" {
-		message += ": " + clip(d.plan.Reason, 2000)
+		message += ": " + clip.Marked(d.plan.Reason, 2000)
 	}
 	hint := "complete the plan, or leave adequate out"
 	if d.plan.GuidanceMessage != "" {
-		hint = clip(d.plan.GuidanceMessage, 2000)
+		hint = clip.Marked(d.plan.GuidanceMessage, 2000)
 	}
 	d.faults.add(events.CodeRejected, "adequate", message, hint)
 }
@@ -227,7 +228,7 @@ func (d *draft) judgeValues(s *step, o Options) {
 	}
 	if len(s.OutputSchema) > 0 && o.Schema != nil {
 		if err := o.Schema(s.OutputSchema); err != nil {
-			d.faults.put(events.Fault{Code: events.CodeInvalid, Field: s.at("output_schema"), Message: "is no JSON Schema", Cause: clip(err.Error(), 400)})
+			d.faults.put(events.Fault{Code: events.CodeInvalid, Field: s.at("output_schema"), Message: "is no JSON Schema", Cause: clip.Marked(err.Error(), 400)})
 		}
 	}
 	d.judgeWhen(s)
@@ -245,7 +246,7 @@ func (d *draft) judgeWhen(s *step) {
 	condition, err := graph.ParseCondition(s.When)
 	if err != nil {
 		d.faults.put(events.Fault{
-			Code: events.CodeInvalid, Field: s.at("when"), Message: "cannot be read", Cause: clip(err.Error(), 400),
+			Code: events.CodeInvalid, Field: s.at("when"), Message: "cannot be read", Cause: clip.Marked(err.Error(), 400),
 			Hint: `compare values of direct predecessors: "survey.files > 0 and not survey.partial"`,
 		})
 		return

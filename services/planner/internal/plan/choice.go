@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 )
 
 // Staffed reports whether any expert may be used in plans.
@@ -132,5 +133,5 @@ func ThreeSteps(query, locale string) any {
 		OrigQuery string   `json:"orig_query,omitempty"`
 		Steps     []string `json:"steps"`
 	}
-	return three{Title: title, Locale: locale, OrigQuery: clip(query, MaxText-4), Steps: steps}
+	return three{Title: title, Locale: locale, OrigQuery: clip.Marked(query, MaxText-4), Steps: steps}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 )
 
 // Decision is the answer of a planner without a model: a graph, an answer or a rejection.
@@ -22,7 +23,7 @@ func Decide(w *events.Work, raw []byte, cards []events.Card, o Options) Decision
 	switch {
 	case w.Kind == events.WorkSplit:
 		return Reject(events.Fault{
-			Code: events.CodeNoPlanner, Field: "subjob", Message: "SubJob " + clip(w.SubJob, 80) + " is too complicated for its expert, and there is no model to split it",
+			Code: events.CodeNoPlanner, Field: "subjob", Message: "SubJob " + clip.Marked(w.SubJob, 80) + " is too complicated for its expert, and there is no model to split it",
 			Hint: "give it as smaller steps in the plan, or give the planner a model",
 		})
 	case w.Kind == events.WorkReplan:
@@ -31,7 +32,7 @@ func Decide(w *events.Work, raw []byte, cards []events.Card, o Options) Decision
 			Hint: "edit the plan and recover the job, use another failure_policy, or give the planner a model",
 		})
 	case w.Kind != events.WorkPlan:
-		return Reject(events.Fault{Code: events.CodeInvalid, Field: "kind", Message: "a planner does not do work of kind " + clip(string(w.Kind), 40)})
+		return Reject(events.Fault{Code: events.CodeInvalid, Field: "kind", Message: "a planner does not do work of kind " + clip.Marked(string(w.Kind), 40)})
 	case r == nil:
 		return Reject(events.Fault{Code: events.CodeMissing, Field: "request", Message: "the planning work bears no request"})
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
@@ -213,7 +214,7 @@ func (c *Chart) EndEarly(op Operation) ([]Control, error) {
 		if _, ended := EndedEarly(s.When); begun(n) || ended {
 			continue
 		}
-		s.When = fmt.Sprintf(`%s.%s == "%s"`, by, endedEarly, clip(quotable.Replace(reason), maxReason))
+		s.When = fmt.Sprintf(`%s.%s == "%s"`, by, endedEarly, clip.Marked(quotable.Replace(reason), maxReason))
 		s.Dependencies = union(s.Dependencies, []string{by}, s.ID)
 	}
 	return c.unlessSame(p)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 )
 
 // MaxFaults limits the faults and the warnings of one plan; further ones are only counted.
@@ -30,7 +31,7 @@ func (n *notes) put(f events.Fault) {
 		}
 		return
 	}
-	f.Field = clip(f.Field, 200)
+	f.Field = clip.Marked(f.Field, 200)
 	n.list = append(n.list, f)
 }
 
@@ -43,19 +44,6 @@ func (n *notes) all() events.Faults {
 	})
 }
 
-// clip shortens a text for a message, at a character boundary.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for i := range text {
-		if i > most {
-			return text[:i] + "…"
-		}
-	}
-	return text
-}
-
 // some lists the first few names, for a hint.
 func some(names []string, most int) string {
 	out := ""
@@ -66,7 +54,7 @@ func some(names []string, most int) string {
 		if i > 0 {
 			out += ", "
 		}
-		out += clip(name, 80)
+		out += clip.Marked(name, 80)
 	}
 	return out
 }

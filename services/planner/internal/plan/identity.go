@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 )
 
 // maxGivenID is the longest id that a plan may give, in bytes. Ids longer than events.MaxID are mapped.
@@ -87,7 +88,7 @@ func (d *draft) emptyID(s *step) {
 
 func (d *draft) duplicate(s *step, first int, id string) {
 	d.faults.add(events.CodeDuplicateID, s.at("id"),
-		fmt.Sprintf("%.80q is the id of %s too", id, clip(d.steps[first].path, 80)), "rename one of them")
+		fmt.Sprintf("%.80q is the id of %s too", id, clip.Marked(d.steps[first].path, 80)), "rename one of them")
 }
 
 // connect resolves the dependencies of a step to ids, each once.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 )
 
 // native reads {"subjobs":[…]}. It is the only dialect that people write by hand, so an unknown field is a fault: a
@@ -87,7 +88,7 @@ func (r *reader) timeout(name string) *events.Duration {
 	}
 	var span events.Duration
 	if err := span.UnmarshalJSON(raw); err != nil {
-		r.draft.faults.put(events.Fault{Code: events.CodeInvalid, Field: join(r.path, name), Message: "is no duration", Cause: clip(err.Error(), 200)})
+		r.draft.faults.put(events.Fault{Code: events.CodeInvalid, Field: join(r.path, name), Message: "is no duration", Cause: clip.Marked(err.Error(), 200)})
 		return nil
 	}
 	if span == 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 )
 
 // object is a JSON object whose fields keep their order, with a list of repeated keys.
@@ -305,7 +306,7 @@ func (r *reader) place() string {
 	if r.path == "" {
 		return "the plan"
 	}
-	return clip(r.path, 80)
+	return clip.Marked(r.path, 80)
 }
 
 func (r *reader) wrong(name string, raw json.RawMessage, want string) {
@@ -331,11 +332,11 @@ func nameOf(raw json.RawMessage) string {
 	case '[':
 		return "a list"
 	case '"':
-		return "the text " + clip(string(bytes.TrimSpace(raw)), 60)
+		return "the text " + clip.Marked(string(bytes.TrimSpace(raw)), 60)
 	case 'n':
 		return "null"
 	case 0:
 		return "nothing"
 	}
-	return clip(string(bytes.TrimSpace(raw)), 60)
+	return clip.Marked(string(bytes.TrimSpace(raw)), 60)
 }

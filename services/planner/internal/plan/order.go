@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 )
 
 // judgeOrder reports one cycle of each group of steps that wait for each other. Edges lead from a step to its dependencies.
@@ -15,7 +16,7 @@ func (d *draft) judgeOrder(edges [][]int) {
 		cycle := cycleIn(knot, edges)
 		names := make([]string, len(cycle))
 		for i, at := range cycle {
-			names[i] = clip(d.steps[at].given(), 60)
+			names[i] = clip.Marked(d.steps[at].given(), 60)
 		}
 		d.faults.add(events.CodeCycle, d.steps[cycle[0]].at("dependencies"),
 			"each depends on the next: "+abridge(names), "take one of these dependencies out")

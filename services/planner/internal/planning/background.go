@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 )
 
 const (
@@ -26,7 +27,7 @@ func (t *Start) background() string {
 		if c := strings.TrimSpace(b.Request.Context); c != "" {
 			text += "\n\n" + c
 		}
-		list = append(list, Finding{Source: "job", Title: "the request", Text: clip(text, maxBackground/2)})
+		list = append(list, Finding{Source: "job", Title: "the request", Text: clip.Marked(text, maxBackground/2)})
 	}
 	if b.Plan != nil {
 		list = append(list, Finding{Source: "job", Title: "the plan", Text: strings.TrimSpace(b.Outline())})

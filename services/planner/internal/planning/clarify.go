@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 )
 
 // clarifyStage asks the person what the request means.
@@ -20,7 +21,7 @@ func (s clarifyStage) enter() On {
 	}
 	c.Clarify++
 	return s.ask(c.Clarify, events.InputRequested{
-		Kind: events.InputClarification, Prompt: clip(s.state.Question, maxMessage), Options: s.state.Options,
+		Kind: events.InputClarification, Prompt: clip.Marked(s.state.Question, maxMessage), Options: s.state.Options,
 		Default: []byte(`{"action":"expired"}`),
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/pkg/events/moment"
 )
 
@@ -87,7 +88,7 @@ func (s approval) put(name string, count *int, in events.InputRequested) On {
 		return OnRejected
 	}
 	*count++
-	in.Prompt = clip(strings.TrimSpace(prompt.User), maxPrompt)
+	in.Prompt = clip.Marked(strings.TrimSpace(prompt.User), maxPrompt)
 	return s.ask(*count, in)
 }
 
@@ -97,7 +98,7 @@ func (s *core) last() bool { return s.state.Counts.Rounds >= s.maxRounds() || !s
 // unsettled accepts an edit while another round is left. Any other answer repeats the question, up to the limit.
 func (s approval) unsettled(r *reply) On {
 	if r.on == OnEdited && !s.last() {
-		s.state.Wishes = append(s.state.Wishes, clip(r.text, maxQuery))
+		s.state.Wishes = append(s.state.Wishes, clip.Marked(r.text, maxQuery))
 		s.state.Reminders, s.state.Confirmed, s.state.Editing = 0, false, true
 		return OnEdited
 	}
@@ -117,7 +118,7 @@ func (s approval) unsettled(r *reply) On {
 func (s approval) dropped(message, reason string) {
 	s.state.Plan = nil
 	s.state.Faults = events.Faults{{
-		Code: events.CodeRejected, Message: message, Cause: clip(reason, maxMessage), Hint: "recover the job to plan it again, or submit it again",
+		Code: events.CodeRejected, Message: message, Cause: clip.Marked(reason, maxMessage), Hint: "recover the job to plan it again, or submit it again",
 	}}
 }
 

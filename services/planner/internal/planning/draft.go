@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
@@ -30,7 +31,7 @@ func (s draftStage) enter() On {
 		if !ok {
 			return OnExhausted
 		}
-		if raw := clip(s.state.Raw, s.start.Profile.Limits.rawBytes()); strings.TrimSpace(raw) != "" {
+		if raw := clip.Marked(s.state.Raw, s.start.Profile.Limits.rawBytes()); strings.TrimSpace(raw) != "" {
 			list = append(list, Message{Role: "assistant", Text: raw})
 		}
 		list = append(list, Message{Role: "user", Text: lesson.User})
@@ -133,7 +134,7 @@ func (s draftStage) judge(r *plan.Result) On {
 	}
 	switch {
 	case s.editing() && declined(r, said) != "":
-		s.state.Faults, s.state.Attempt = events.Faults{{Code: events.CodeRejected, Message: clip(declined(r, said), maxMessage)}}, 0
+		s.state.Faults, s.state.Attempt = events.Faults{{Code: events.CodeRejected, Message: clip.Marked(declined(r, said), maxMessage)}}, 0
 		return OnExhausted
 	case s.start.decides() && s.whole() && len(r.Questions) > 0:
 		return s.missing(r.Questions)
@@ -203,7 +204,7 @@ func (s draftStage) inadequate(said string) On {
 	case ask:
 		s.state.Attempt = 0
 		s.state.Faults = events.Faults{{
-			Code: events.CodeRejected, Message: clip(said, maxMessage), Cause: "it was asked for as often as may be", Hint: "say it in the request, and submit that",
+			Code: events.CodeRejected, Message: clip.Marked(said, maxMessage), Cause: "it was asked for as often as may be", Hint: "say it in the request, and submit that",
 		}}
 		if s.state.Plan != nil {
 			return OnExhausted
@@ -307,13 +308,13 @@ func (s *core) refused(f *Fact) {
 		message = "the model refuses the request"
 	}
 	s.state.Faults = events.Faults{{
-		Code: events.CodeRejected, Message: clip(message, maxMessage), Cause: clip(f.Message, maxMessage), Hint: "ask for something else, or say what it is for",
+		Code: events.CodeRejected, Message: clip.Marked(message, maxMessage), Cause: clip.Marked(f.Message, maxMessage), Hint: "ask for something else, or say what it is for",
 	}}
 }
 
 // failure returns the fault of a failed call.
 func failure(f *Fact) events.Fault {
-	out := events.Fault{Code: events.CodeUnavailable, Message: "the model could not be asked", Cause: clip(f.Message, maxMessage)}
+	out := events.Fault{Code: events.CodeUnavailable, Message: "the model could not be asked", Cause: clip.Marked(f.Message, maxMessage)}
 	switch f.Class {
 	case ClassAuth:
 		out.Message, out.Hint = "the model refuses the key", "set the key of its provider (OPENAI_API_KEY, ANTHROPIC_API_KEY …) to a valid one; `jobgraph model check` tries it"
@@ -346,7 +347,7 @@ func malformed(text string, err error) events.Fault {
 		f.Message = "the answer has no text: the model called a tool, or wrote nothing"
 	}
 	if err != nil {
-		f.Cause = clip(err.Error(), maxMessage)
+		f.Cause = clip.Marked(err.Error(), maxMessage)
 	}
 	return f
 }
@@ -354,7 +355,7 @@ func malformed(text string, err error) events.Fault {
 // ambiguous returns the fault of a text whose JSON is ambiguous. Nothing is done on a guess.
 func ambiguous(e *GuessError) events.Fault {
 	return events.Fault{
-		Code: events.CodeMalformed, Message: "the JSON in the answer can be read in more than one way", Cause: clip(e.Place, maxMessage),
+		Code: events.CodeMalformed, Message: "the JSON in the answer can be read in more than one way", Cause: clip.Marked(e.Place, maxMessage),
 		Hint: "write the whole JSON again, valid at that place: quotes around keys and texts, a backslash before each quote inside a text, every comma and bracket",
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
@@ -67,13 +68,13 @@ func forPeople(faults events.Faults) events.Faults {
 func (s endStage) notices() events.Faults {
 	var list events.Faults
 	if said := strings.TrimSpace(s.state.Plan.GuidanceMessage); said != "" {
-		list = append(list, events.Fault{Code: events.CodeGuidance, Field: "guidance_message", Message: clip(said, maxNotice)})
+		list = append(list, events.Fault{Code: events.CodeGuidance, Field: "guidance_message", Message: clip.Marked(said, maxNotice)})
 	}
 	for _, f := range slices.Concat(s.state.Warnings, s.state.Notes) {
 		if len(list) == graph.MaxNotices {
 			break
 		}
-		f.Message, f.Cause, f.RawRef = clip(f.Message, maxNotice), clip(f.Cause, maxNotice), nil
+		f.Message, f.Cause, f.RawRef = clip.Marked(f.Message, maxNotice), clip.Marked(f.Cause, maxNotice), nil
 		list = append(list, f)
 	}
 	return list

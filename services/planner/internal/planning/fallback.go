@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
@@ -58,7 +59,7 @@ func (s fallbackStage) keep(faults events.Faults) On {
 	}
 	s.state.Fallback = RungEarlier
 	s.accept(s.state.Plan, append(slices.Clone(s.state.Warnings), events.Fault{
-		Code: events.CodeRejected, Field: editField, Message: clip("the last edit was not worked in: "+strings.Join(reasons, "; "), maxMessage),
+		Code: events.CodeRejected, Field: editField, Message: clip.Marked("the last edit was not worked in: "+strings.Join(reasons, "; "), maxMessage),
 	}))
 	s.unworkable(reasons...)
 	return s.finaliser()
@@ -71,7 +72,7 @@ func (s fallbackStage) guide(faults events.Faults) {
 	if !ok {
 		return
 	}
-	first := events.Fault{Code: events.CodeRejected, Message: clip(strings.TrimSpace(prompt.User), maxPrompt)}
+	first := events.Fault{Code: events.CodeRejected, Message: clip.Marked(strings.TrimSpace(prompt.User), maxPrompt)}
 	if len(faults) == 1 { // The guidance says all of it.
 		first.Code, first.Cause, first.Hint = faults[0].Code, faults[0].Cause, faults[0].Hint
 		s.state.Faults = events.Faults{first}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/services/planner/internal/finish"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
@@ -132,7 +133,7 @@ func (s finishStage) verified(text string) string {
 	if len(unknown) > 0 {
 		s.state.Warnings = append(s.state.Warnings, events.Fault{
 			Code: events.CodeDangling, Field: "citations", Hint: hint,
-			Message: clip("no result and no input of the job contains these sources: "+strings.Join(unknown, ", "), maxMessage),
+			Message: clip.Marked("no result and no input of the job contains these sources: "+strings.Join(unknown, ", "), maxMessage),
 		})
 	}
 	return verified
@@ -168,7 +169,7 @@ func (s endStage) brief() string {
 	if err != nil {
 		return ""
 	}
-	return clip(strings.TrimSpace(p.System+"\n\n"+p.User), maxPrompt)
+	return clip.Marked(strings.TrimSpace(p.System+"\n\n"+p.User), maxPrompt)
 }
 
 // report is the ending of a finishing run.
@@ -213,7 +214,7 @@ func (s *core) material(v *Vars) {
 		most /= 4
 	}
 	var list []Finding
-	for _, step := range finish.Fit(m.Steps, most, clip) {
+	for _, step := range finish.Fit(m.Steps, most, clip.Marked) {
 		list = append(list, Finding{Source: step.ID, Title: step.Name(), Text: step.Text})
 	}
 	const tags = 1 << 10 // More than the tags around one finding take.

@@ -3,6 +3,8 @@ package planning
 import (
 	"fmt"
 	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 )
 
 const (
@@ -20,7 +22,7 @@ func History(turns []Turn, most int) string {
 			if len(kept) > 0 || room <= 0 {
 				break
 			}
-			text = clip(text, room)
+			text = clip.Marked(text, room)
 		}
 		size += len(text)
 		kept = append(kept, text)
@@ -63,8 +65,8 @@ func Delimited(findings []Finding, most int) string {
 			out = fmt.Appendf(out, "(%d more findings left out)\n", len(findings)-i)
 			break
 		}
-		out = fmt.Appendf(out, "<finding source=%q title=%q>\n", harmless(clip(f.Source, 200)), harmless(clip(f.Title, 200)))
-		out = append(out, harmless(clip(f.Text, room))+"\n</finding>\n"...)
+		out = fmt.Appendf(out, "<finding source=%q title=%q>\n", harmless(clip.Marked(f.Source, 200)), harmless(clip.Marked(f.Title, 200)))
+		out = append(out, harmless(clip.Marked(f.Text, room))+"\n</finding>\n"...)
 	}
 	return strings.TrimSpace(string(out))
 }

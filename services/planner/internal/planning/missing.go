@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
@@ -66,7 +67,7 @@ func (s *core) lacks(on On) On {
 	}
 	s.state.Plan = nil
 	s.state.Faults = events.Faults{{
-		Code: events.CodeMissingContext, Field: "goal", Message: clip("something is missing in the request: "+strings.TrimSpace(what), maxMessage),
+		Code: events.CodeMissingContext, Field: "goal", Message: clip.Marked("something is missing in the request: "+strings.TrimSpace(what), maxMessage),
 		Cause: "no person said it", Hint: `say it in the request, or plan on with assumptions: "unanswered": "assume"`,
 	}}
 	return on
@@ -76,7 +77,7 @@ func (s *core) lacks(on On) On {
 func (s *core) assume() {
 	s.state.Assumed = true
 	s.state.Warnings = append(s.state.Warnings, events.Fault{
-		Code: events.CodeMissingContext, Field: "has_enough_context", Message: clip("planned with assumptions: "+strings.TrimSpace(s.state.Plan.Thought), maxMessage),
+		Code: events.CodeMissingContext, Field: "has_enough_context", Message: clip.Marked("planned with assumptions: "+strings.TrimSpace(s.state.Plan.Thought), maxMessage),
 		Hint: "say what is missing in the request, or answer the planner's question",
 	})
 }
@@ -89,7 +90,7 @@ func (s *core) unworkable(reasons ...string) {
 	s.state.Editing, s.state.Unworked = false, nil
 	for _, why := range reasons {
 		if why = strings.TrimSpace(why); why != "" {
-			s.state.Unworked = append(s.state.Unworked, clip(why, maxMessage))
+			s.state.Unworked = append(s.state.Unworked, clip.Marked(why, maxMessage))
 		}
 	}
 }

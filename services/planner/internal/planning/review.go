@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
@@ -156,7 +157,7 @@ func (s reviewStage) completed(r *reply) On {
 	if !s.questioned() || said == "" || s.last() { // Without a round left it could not be applied.
 		return ""
 	}
-	s.state.Told = append(s.state.Told, clip(said, maxQuery))
+	s.state.Told = append(s.state.Told, clip.Marked(said, maxQuery))
 	s.state.Query = combined(s.start.goal(), s.state.Told)
 	s.state.Reminders, s.state.Editing = 0, true
 	return OnEdited

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 )
 
 // verdict is the answer of a triage.
@@ -66,7 +67,7 @@ func (s triageStage) take(f *Fact) On {
 		s.state.Locale = v.Locale
 	}
 	if s.state.Title == "" {
-		s.state.Title = clip(strings.TrimSpace(v.Title), maxTitle)
+		s.state.Title = clip.Marked(strings.TrimSpace(v.Title), maxTitle)
 	}
 	return s.judged(&v)
 }
@@ -84,7 +85,7 @@ func (s triageStage) judged(v *verdict) On {
 		if message == "" {
 			message = "the request was refused"
 		}
-		s.state.Faults = events.Faults{{Code: events.CodeRejected, Message: clip(message, maxMessage), Hint: "ask for something else, or say what it is for"}}
+		s.state.Faults = events.Faults{{Code: events.CodeRejected, Message: clip.Marked(message, maxMessage), Hint: "ask for something else, or say what it is for"}}
 		return OnRefused
 	case decideClarify:
 		if s.start.Profile.Triage.Direct {
@@ -152,7 +153,7 @@ func (s triageStage) unreadable(text string) On {
 		prompt, ok := s.render("guidance")
 		switch {
 		case ok && s.start.decides(): // The model failed; its text is not an answer.
-			s.state.Faults[0].Message = clip(strings.TrimSpace(prompt.User), maxPrompt)
+			s.state.Faults[0].Message = clip.Marked(strings.TrimSpace(prompt.User), maxPrompt)
 			return OnRefused
 		case ok:
 			s.state.Answer, s.state.Faults = prompt.User, nil

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/pkg/events/moment"
 	"github.com/jobgraph/jobgraph/services/planner/internal/finish"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
@@ -102,7 +102,7 @@ func (s *core) render(name string) (Prompt, bool) {
 	}
 	s.state.Unreachable = true
 	s.state.Faults = events.Faults{{
-		Code: events.CodeInternal, Message: fmt.Sprintf("prompt %.80q cannot be made", name), Cause: clip(err.Error(), maxMessage), Hint: "correct the profile's prompts",
+		Code: events.CodeInternal, Message: fmt.Sprintf("prompt %.80q cannot be made", name), Cause: clip.Marked(err.Error(), maxMessage), Hint: "correct the profile's prompts",
 	}}
 	return Prompt{}, false
 }
@@ -124,7 +124,7 @@ func (s *core) vars() Vars {
 		Lessons: t.Lessons, Wishes: s.state.Wishes, Told: s.state.Told, Model: t.ModelName,
 		Part: t.Part, Finished: t.Finished, Plan: compact(s.state.Plan), Last: s.last(), Again: s.state.Reminders > 0, Beyond: s.state.Beyond,
 		Unworked: s.state.Unworked, Assume: s.state.Assumed || t.unattended(),
-		Offline: t.Request.Tools.Offline(), Clarify: max(0, limits.Clarifications-c.Clarify), Style: t.Request.ReportStyle, Raw: clip(s.state.Raw, limits.rawBytes()),
+		Offline: t.Request.Tools.Offline(), Clarify: max(0, limits.Clarifications-c.Clarify), Style: t.Request.ReportStyle, Raw: clip.Marked(s.state.Raw, limits.rawBytes()),
 	}
 	if t.Part != nil && t.Mode == events.WorkSplit {
 		v.Context = t.Part.Context
@@ -296,7 +296,7 @@ func examples(lists ...[]string) []string {
 	var kept []string
 	for _, text := range slices.Concat(lists...) {
 		text = strings.Join(strings.Fields(text), " ")
-		if text = clip(text, maxExample); text != "" && len(kept) < maxExamples && !slices.Contains(kept, text) {
+		if text = clip.Marked(text, maxExample); text != "" && len(kept) < maxExamples && !slices.Contains(kept, text) {
 			kept = append(kept, text)
 		}
 	}
@@ -317,17 +317,6 @@ func (l *Limits) rawBytes() int {
 		return l.RawBytes
 	}
 	return 16 << 10
-}
-
-// clip shortens a text at a character boundary and marks the cut.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + "…"
 }
 
 // validLocale accepts texts in the form of BCP 47.

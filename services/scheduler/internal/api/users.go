@@ -5,7 +5,6 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/verb"
-	"github.com/jobgraph/jobgraph/services/scheduler/internal/session"
 )
 
 // users answers the verbs about the settings of users.
@@ -32,7 +31,7 @@ func (u users) set(ctx context.Context, body []byte) (any, error) {
 	if err := decode(body, &q); err != nil {
 		return nil, err
 	}
-	return u.view.Sessions.SetUser(ctx, q.User, func(s *session.User) {
+	return u.view.Sessions.SetUser(ctx, q.User, func(s *verb.UserRecord) {
 		if q.Timezone != nil {
 			s.Timezone = *q.Timezone
 		}

@@ -31,10 +31,8 @@ type ackTracker struct {
 	// open is the number of unacknowledged deliveries; marked are those that may be acknowledged.
 	open   int
 	marked []*unacked
-	// held are the open deliveries, ordered by the time of their last in-progress message, starting at the index first; some are
-	// marked.
-	held  []*unacked
-	first int
+	// held are the open deliveries, ordered by the time of their last in-progress message; some are marked.
+	held []*unacked
 	// last is the consumer's sequence of the last delivery; 0 before the first. seen is the last event of all deliveries.
 	last, seen uint64
 }
@@ -167,13 +165,13 @@ func (j *jobAcks) keepNoLonger() {
 // again, which is harmless.
 func (a *ackTracker) tellInProgress() error {
 	var failed error
-	for told := 0; a.first < len(a.held) && told < maxTold; {
-		d := a.held[a.first]
+	for told := 0; len(a.held) > 0 && told < maxTold; {
+		d := a.held[0]
 		if !d.marked && a.now.Sub(d.told) < tellAfter {
 			break
 		}
-		a.held[a.first] = nil
-		a.first++
+		a.held[0] = nil
+		a.held = a.held[1:]
 		if d.marked {
 			continue
 		}
@@ -186,11 +184,6 @@ func (a *ackTracker) tellInProgress() error {
 		}
 		d.told = a.now
 		a.held = append(a.held, d)
-	}
-	if a.first > len(a.held)/2 { // Each one is moved once on average.
-		n := copy(a.held, a.held[a.first:])
-		clear(a.held[n:])
-		a.held, a.first = a.held[:n], 0
 	}
 	return failed
 }

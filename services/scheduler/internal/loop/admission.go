@@ -12,16 +12,11 @@ import (
 // commands of the jobs are pending again, and wait here again.
 type admission struct {
 	*env
+	beside  *beside
 	builder *workBuilder
 	limits  map[string]*queueLimit
-	// gate decides about the runs of current, the job whose commands are being read.
-	gate    func(pool string) bool
-	current *job
 	// refused is true if a command was held back since the jobs were last read.
 	refused bool
-	// done receives the readings of pools' queues; underWay are outstanding.
-	done     chan reading
-	underWay int
 }
 
 // queueLimit limits the queue of one pool: how much work is in it, and which jobs wait.
@@ -45,8 +40,6 @@ type jobLimits struct {
 	behind bool
 	// turns are the limits in which the job's turn has come while its state was being loaded.
 	turns []*queueLimit
-	// listed is true while the job is in the list of a rebalance.
-	listed bool
 }
 
 // leave removes the shares of a job whose state is no longer in memory, or that has ended.
@@ -57,17 +50,11 @@ func (l *jobLimits) leave() {
 	l.uses = nil
 }
 
-func newAdmission(b *workBuilder) *admission {
-	a := &admission{env: b.env, builder: b, limits: map[string]*queueLimit{}, done: make(chan reading)}
-	a.gate = a.admits
-	return a
-}
-
 // limit returns the limit of a pool.
 func (a *admission) limit(pool string) *queueLimit {
 	l := a.limits[pool]
 	if l == nil {
-		l = &queueLimit{pool: pool, window: newWindow(a.Window, a.Queues != nil)}
+		l = &queueLimit{pool: pool, window: newWindow(a.env, a.Queues != nil)}
 		a.limits[pool] = l
 	}
 	return l
@@ -89,13 +76,12 @@ func (a *admission) pending(j *job) []graph.Command {
 	if a.Window == 0 {
 		return j.state.Pending()
 	}
-	a.current = j
-	return j.state.PendingWithin(a.gate)
+	return j.state.PendingWithin(func(pool string) bool { return a.admits(j, pool) })
 }
 
-// admits decides whether a run enters its pool's queue: if the queue is short and no job waits for it.
-func (a *admission) admits(pool string) bool {
-	u := a.use(a.current, pool)
+// admits decides whether a run of a job enters its pool's queue: if the queue is short and no job waits for it.
+func (a *admission) admits(j *job, pool string) bool {
+	u := a.use(j, pool)
 	if u.limit.full() || u.limit.queue.Len() > 0 {
 		a.refused = true
 		return false
@@ -143,7 +129,7 @@ func (a *admission) item(ctx context.Context, j *job) fair.Item {
 	case s.User != "":
 		t.Group = "user " + s.User
 	}
-	if r, err := a.builder.requested(ctx, j); err == nil { // The work could not be built either; that error will be reported.
+	if r, _, err := a.builder.requested(ctx, j); err == nil { // The work could not be built either; that error will be reported.
 		t.Priority = r.Request.Priority
 	}
 	return t
@@ -210,12 +196,11 @@ func (a *admission) measure(ctx context.Context) {
 			continue
 		}
 		l.ask()
-		a.underWay++
-		go func() {
-			r := reading{limit: l}
+		a.beside.begin(func() result {
+			r := &reading{limit: l}
 			r.depth, r.err = a.Queues.Depth(ctx, l.pool)
-			a.done <- r // Received by the loop, or by awaitAll.
-		}()
+			return r
+		})
 	}
 }
 

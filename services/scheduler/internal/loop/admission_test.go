@@ -17,8 +17,8 @@ func newTestAdmission(t *testing.T, window int) *admission {
 
 func TestTheGateClosesWhenTheWindowIsFull(t *testing.T) {
 	a := newTestAdmission(t, 2)
-	a.current = &job{id: "j"}
-	got := []bool{a.admits("p"), a.admits("p"), a.admits("p"), a.admits("q")}
+	j := &job{id: "j"}
+	got := []bool{a.admits(j, "p"), a.admits(j, "p"), a.admits(j, "p"), a.admits(j, "q")}
 	if diff := cmp.Diff([]bool{true, true, false, true}, got); diff != "" || !a.refused || !a.waits() {
 		t.Errorf("refused %v: %s", a.refused, diff)
 	}
@@ -27,13 +27,11 @@ func TestTheGateClosesWhenTheWindowIsFull(t *testing.T) {
 func TestAJobThatLeavesMakesRoom(t *testing.T) {
 	a := newTestAdmission(t, 2)
 	first, second := &job{id: "first"}, &job{id: "second"}
-	a.current = first
-	a.admits("p")
-	a.admits("p")
+	a.admits(first, "p")
+	a.admits(first, "p")
 	first.limits.leave()
 	first.limits.leave() // Calling it twice does no harm.
-	a.current = second
-	if !a.admits("p") || a.limit("p").queued != 1 {
+	if !a.admits(second, "p") || a.limit("p").queued != 1 {
 		t.Errorf("%d runs count for the pool", a.limit("p").queued)
 	}
 }
@@ -55,7 +53,7 @@ func TestATurnOfAJobThatIsNotInMemoryIsCountedUntilItsStateIsKnown(t *testing.T)
 func TestAReadingThatFailsLeavesTheWindowToThePace(t *testing.T) {
 	a := newTestAdmission(t, 1000)
 	limit := a.limit("p")
-	limit.window = newWindow(1000, true)
+	limit.window = newWindow(a.env, true)
 	limit.ask()
 	limit.read(a.now, Depth{}, errors.New("not permitted"))
 	if limit.measured || limit.most != blindLeast || limit.reading {

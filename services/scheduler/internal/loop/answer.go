@@ -91,7 +91,7 @@ func (p *Partition) release(j *job) {
 }
 
 // onSaved handles the result of a save: it marks covered deliveries, and starts the next queued save.
-func (p *Partition) onSaved(ctx context.Context, r saveResult) error {
+func (p *Partition) onSaved(ctx context.Context, r *saveResult) error {
 	j := r.job
 	p.saver.underWay--
 	j.save.phase = saveIdle
@@ -118,21 +118,20 @@ func (p *Partition) onSaved(ctx context.Context, r saveResult) error {
 }
 
 // onReading takes over the reading of a pool's queue, and continues with the jobs that it admits.
-func (p *Partition) onReading(ctx context.Context, r reading) error {
-	p.admission.underWay--
+func (p *Partition) onReading(ctx context.Context, r *reading) error {
 	r.limit.read(time.Now(), r.depth, r.err)
 	return p.step(ctx, Batch{})
 }
 
 // onLoaded takes over a loaded state, and continues with its job.
-func (p *Partition) onLoaded(ctx context.Context, r loaded) error {
+func (p *Partition) onLoaded(ctx context.Context, r *loaded) error {
 	p.loader.underWay--
 	if crashed(r.err) {
 		return r.err
 	}
 	if j := r.job; j.phase != gone {
 		if p.cache.loaded(j) {
-			if err := p.adopt(ctx, j, &r); err != nil {
+			if err := p.adopt(ctx, j, r); err != nil {
 				return err
 			}
 		} else {

@@ -16,9 +16,8 @@ type Takers interface {
 
 // packer puts work for one expert that is sent at the same time into batches. A batch of one is an ordinary message.
 type packer struct {
-	names   events.Names
-	publish func(m events.Message, expect Expect) (Ack, error)
-	open    map[address]*bundle
+	*env
+	open map[address]*bundle
 }
 
 // address says whose work goes together: one pool and expert.
@@ -83,7 +82,7 @@ func (k *packer) send(b *bundle) error {
 	if m := b.members[0].Message(); len(b.members) == 1 {
 		b.ack, b.err = k.publish(m, Expect{})
 	} else {
-		m = events.Message{Subject: batch.Subject(k.names, b.pool, b.expert, b.job, len(b.members)), Body: b.body}
+		m = events.Message{Subject: batch.Subject(k.Names, b.pool, b.expert, b.job, len(b.members)), Body: b.body}
 		b.ack, b.err = k.publish(m, Expect{Any: true})
 	}
 	b.body, b.members = nil, nil

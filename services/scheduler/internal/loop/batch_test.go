@@ -21,7 +21,9 @@ type posted struct {
 	fail map[string]error
 }
 
-func (p *posted) publish(m events.Message, e Expect) (Ack, error) {
+func (p *posted) Tell(string, []byte) error { return nil }
+
+func (p *posted) Publish(m events.Message, e Expect) Ack {
 	note := m.Subject
 	if e.Any {
 		note += " any"
@@ -29,7 +31,7 @@ func (p *posted) publish(m events.Message, e Expect) (Ack, error) {
 	if strings.Contains(m.Subject, "~batch") {
 		members, err := batch.Read(m.Body)
 		if err != nil {
-			return nil, err
+			return outcome{err}
 		}
 		for i := range members {
 			note += " " + members[i].ID
@@ -38,14 +40,15 @@ func (p *posted) publish(m events.Message, e Expect) (Ack, error) {
 	p.list = append(p.list, note)
 	for part, err := range p.fail {
 		if strings.Contains(m.Subject, part) {
-			return nil, err
+			return outcome{err}
 		}
 	}
-	return outcome{}, nil
+	return outcome{}
 }
 
 func (p *posted) packer() *packer {
-	return &packer{names: events.NewNames(""), open: map[address]*bundle{}, publish: p.publish}
+	e := &env{Settings: Settings{Names: events.NewNames("")}, Ports: Ports{Publisher: p}}
+	return &packer{env: e, open: map[address]*bundle{}}
 }
 
 func piece(id string, bytes int) batch.Member {

@@ -11,14 +11,12 @@ import (
 // many, and ended jobs at once.
 type cache struct {
 	*env
+	facts *facts
 	jobs  map[string]*job
 	ended ended
-	facts *facts
 }
 
-func newCache(e *env) *cache {
-	return &cache{env: e, jobs: map[string]*job{}, facts: newFacts(e.CacheBytes)}
-}
+func newCache(f *facts) *cache { return &cache{env: f.env, facts: f, jobs: map[string]*job{}} }
 
 // get returns a job, in phase cold if it is not in memory.
 func (c *cache) get(id string) *job {
@@ -106,9 +104,6 @@ func (c *cache) adopt(j *job, r *loaded) {
 	j.whole, j.changed, j.distrusted = r.whole, true, false
 	j.save.adopt(r, c.now)
 	j.said = r.said
-	if r.trace != "" {
-		j.trace = r.trace
-	}
 	for _, f := range r.recalled {
 		c.facts.add(f)
 		j.facts = append(j.facts, f.seq)

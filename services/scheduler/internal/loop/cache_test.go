@@ -30,7 +30,7 @@ func newTestCache() (c *cache, illegal *[]error) {
 	illegal = &[]error{}
 	s := Default(events.NewNames(""), slog.New(slog.DiscardHandler))
 	s.Illegal = func(err error) { *illegal = append(*illegal, err) }
-	return newCache(&env{Settings: s, now: time.Unix(1_000_000, 0)}), illegal
+	return newCache(newFacts(&env{Settings: s, now: time.Unix(1_000_000, 0)})), illegal
 }
 
 // allPhases returns the phases in order.

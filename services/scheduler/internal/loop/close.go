@@ -24,7 +24,7 @@ type cancelled struct {
 type closer struct{ *env }
 
 // closeRuns fences runs of one job, a limited number at a time. If the whole job ends, all its workers are notified first.
-func (c *closer) closeRuns(ctx context.Context, j *job, commands []graph.Command) []pendingAck {
+func (c closer) closeRuns(ctx context.Context, j *job, commands []graph.Command) []pendingAck {
 	done := make([]pendingAck, len(commands))
 	if j.state.EndOwed {
 		if err := c.cancel(j.id, "", 0, commands[0].Reason); err != nil {
@@ -49,7 +49,7 @@ func (c *closer) closeRuns(ctx context.Context, j *job, commands []graph.Command
 
 // closeRun fences one run. After the append it cannot be claimed; the purge removes it from the queue, the cancel message
 // tells its worker, and the event lets the job continue.
-func (c *closer) closeRun(ctx context.Context, job string, cmd *graph.Command) error {
+func (c closer) closeRun(ctx context.Context, job string, cmd *graph.Command) error {
 	if err := c.at(AtCloseJournal); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (c *closer) closeRun(ctx context.Context, job string, cmd *graph.Command) e
 }
 
 // fence appends the close of a run, unless the journal has one, and returns the run's last holder.
-func (c *closer) fence(ctx context.Context, job string, cmd *graph.Command) (*events.SubJobClosed, error) {
+func (c closer) fence(ctx context.Context, job string, cmd *graph.Command) (*events.SubJobClosed, error) {
 	journal, err := lease.Fence(ctx, oneJournal{c.Journals, job, cmd.SubJob}, cmd.Run, cmd.Reason)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (j oneJournal) Append(ctx context.Context, r events.JournalRecord, last uin
 }
 
 // cancel notifies workers over core NATS; an empty SubJob means the whole job.
-func (c *closer) cancel(job, subjob string, run int, reason string) error {
+func (c closer) cancel(job, subjob string, run int, reason string) error {
 	if err := c.at(AtCloseCancel); err != nil {
 		return err
 	}

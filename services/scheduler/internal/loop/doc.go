@@ -6,8 +6,10 @@
 //
 // The partition calls its parts in order. Each part owns its state; what it knows of one job is a field of that job:
 //
+//   - beside: what waits for others in goroutines, and its results.
 //   - ackTracker: what was delivered and is not acknowledged; what a save covers; which deliveries are reported in progress.
-//   - cache: the jobs in memory, and the phase of each; phase.go has the table of legal moves. Eviction.
+//   - cache: the jobs in memory, and the phase of each; phase.go has the table of legal moves. Eviction. facts: events that work
+//     may refer to.
 //   - workSet: which jobs are looked at in this step (the dirty set), and which later (the retry set).
 //   - loader: reads states outside the loop. folder folds them.
 //   - admission: how much work a pool's queue may hold, and which job is next; semaphores: concurrency keys that jobs share;

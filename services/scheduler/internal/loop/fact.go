@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"container/list"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
@@ -13,33 +15,28 @@ type fact struct {
 	// plan finds the SubJobs of a plan by their ids in it.
 	plan map[string]*events.SubJob
 	size int
-
-	seq        uint64
-	prev, next *fact
+	seq  uint64
 }
 
 // facts is a cache of events by sequence, limited in bytes, with least-recently-used eviction. A sequence is used once per stream,
 // so entries never become stale.
 type facts struct {
-	most, size int
-	bySeq      map[uint64]*fact
-	// ring is the sentinel of a circular list: next is the most recently used entry, prev the least recently used one.
-	ring fact
+	*env
+	size  int
+	bySeq map[uint64]*list.Element
+	// recent are the facts, the most recently used one first.
+	recent list.List
 }
 
-func newFacts(most int) *facts {
-	f := &facts{most: most, bySeq: map[uint64]*fact{}}
-	f.ring.next, f.ring.prev = &f.ring, &f.ring
-	return f
-}
+func newFacts(e *env) *facts { return &facts{env: e, bySeq: map[uint64]*list.Element{}} }
 
 func (c *facts) get(seq uint64) *fact {
-	f := c.bySeq[seq]
-	if f != nil && c.ring.next != f {
-		f.unlink()
-		c.link(f)
+	at := c.bySeq[seq]
+	if at == nil {
+		return nil
 	}
-	return f
+	c.recent.MoveToFront(at)
+	return at.Value.(*fact) //nolint:errcheck // The list has nothing else.
 }
 
 // keep stores an event if work can refer to it.
@@ -53,35 +50,27 @@ func (c *facts) keep(e *events.Event) *fact {
 
 // add remembers what newFact has made.
 func (c *facts) add(f *fact) {
-	if old := c.bySeq[f.seq]; old != nil {
-		c.drop(old)
-	}
-	c.bySeq[f.seq] = f
+	c.drop(c.bySeq[f.seq])
+	c.bySeq[f.seq] = c.recent.PushFront(f)
 	c.size += f.size
-	c.link(f)
-	for c.size > c.most && c.ring.prev != f {
-		c.drop(c.ring.prev)
+	for c.size > c.CacheBytes && c.recent.Len() > 1 {
+		c.drop(c.recent.Back())
 	}
 }
 
 // forget removes events that no work will refer to any more.
 func (c *facts) forget(seqs []uint64) {
 	for _, seq := range seqs {
-		if f := c.bySeq[seq]; f != nil {
-			c.drop(f)
-		}
+		c.drop(c.bySeq[seq])
 	}
 }
 
-func (c *facts) link(f *fact) {
-	f.prev, f.next = &c.ring, c.ring.next
-	f.prev.next, f.next.prev = f, f
-}
-
-func (f *fact) unlink() { f.prev.next, f.next.prev = f.next, f.prev }
-
-func (c *facts) drop(f *fact) {
-	f.unlink()
+// drop removes an entry; nil is none.
+func (c *facts) drop(at *list.Element) {
+	if at == nil {
+		return
+	}
+	f := c.recent.Remove(at).(*fact) //nolint:errcheck // The list has nothing else.
 	c.size -= f.size
 	delete(c.bySeq, f.seq)
 }

@@ -12,7 +12,7 @@ import (
 func TestARequestCountsInTheCacheAndIsReadBackWhenItWasDropped(t *testing.T) {
 	f := newFake()
 	p := f.partition(t)
-	p.cache.facts.most = 100 << 10
+	p.CacheBytes = 100 << 10
 	requested, created := f.begin()
 	if r, ok := requested.Data.(*events.JobRequested); ok {
 		r.Request.Context = strings.Repeat("x", 200<<10)
@@ -20,11 +20,11 @@ func TestARequestCountsInTheCacheAndIsReadBackWhenItWasDropped(t *testing.T) {
 	f.deliver(t, p, 1, true, requested)
 	f.deliver(t, p, 2, true, created)
 	f.deliver(t, p, 3, true, f.add(events.KindSubJobReported, "a", 1, success))
-	if p.builder.facts.size > 200<<10+100<<10 {
-		t.Errorf("%d bytes are kept", p.builder.facts.size)
+	if p.facts.size > 200<<10+100<<10 {
+		t.Errorf("%d bytes are kept", p.facts.size)
 	}
-	p.cache.facts.most = 1
-	if got, err := p.builder.requested(t.Context(), p.cache.jobs["j"]); err != nil || len(got.Request.Context) != 200<<10 {
+	p.CacheBytes = 1
+	if got, _, err := p.builder.requested(t.Context(), p.cache.jobs["j"]); err != nil || len(got.Request.Context) != 200<<10 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if !f.said(".j.b.1") {
@@ -39,8 +39,8 @@ func TestWhatWorkReferredToIsForgottenWithItsJob(t *testing.T) {
 	f.deliver(t, p, 1, true, requested)
 	f.deliver(t, p, 2, true, created)
 	f.deliver(t, p, 3, true, f.add(events.KindSubJobReported, "a", 1, success))
-	if len(p.builder.facts.bySeq) != 3 {
-		t.Errorf("%d facts are kept of a job in motion", len(p.builder.facts.bySeq))
+	if len(p.facts.bySeq) != 3 {
+		t.Errorf("%d facts are kept of a job in motion", len(p.facts.bySeq))
 	}
 	f.deliver(t, p, 4, true, f.add(events.KindSubJobReported, "b", 1, success))
 	for i, moved := range []events.JobMoved{{Status: events.Planning, Cause: 1}, {Status: events.Running, Turn: 1, Cause: 2}, {Status: events.Finished, Turn: 2, Cause: 4}} {
@@ -52,8 +52,8 @@ func TestWhatWorkReferredToIsForgottenWithItsJob(t *testing.T) {
 		e.Key = strconv.Itoa(i)
 		f.deliver(t, p, uint64(5+i), true, e)
 	}
-	if p.cache.jobs["j"] != nil || len(p.builder.facts.bySeq) != 0 || p.builder.facts.size != 0 {
-		t.Errorf("%d facts of %d bytes are kept of job %+v", len(p.builder.facts.bySeq), p.builder.facts.size, p.cache.jobs["j"])
+	if p.cache.jobs["j"] != nil || len(p.facts.bySeq) != 0 || p.facts.size != 0 {
+		t.Errorf("%d facts of %d bytes are kept of job %+v", len(p.facts.bySeq), p.facts.size, p.cache.jobs["j"])
 	}
 }
 
@@ -99,7 +99,7 @@ func endsInBytes(t *testing.T, remembered int, kind events.Kind, subjob, body st
 	t.Helper()
 	f := newFake()
 	p := f.partition(t)
-	p.cache.facts.most = remembered
+	p.CacheBytes = remembered
 	requested, created := f.begin()
 	list := []events.Event{requested, created}
 	if r, ok := requested.Data.(*events.JobRequested); ok {

@@ -42,7 +42,12 @@ func worded(t *testing.T, steps int, also ...events.SubJobReported) (*Partition,
 	p := f.partition(t)
 	for _, cmd := range state.Pending() {
 		if cmd.Kind == graph.RunSubJob {
-			w, err := p.builder.resolveOrder(t.Context(), &job{id: "j", state: state}, &cmd)
+			j := &job{id: "j", state: state}
+			requested, _, err := p.builder.requested(t.Context(), j)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := p.builder.resolveOrder(t.Context(), j, &cmd, requested)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -137,9 +137,6 @@ func (p *Partition) apply(ctx context.Context, j *job, e *events.Event) error {
 
 // applied records what the cache needs to know about an event that was just applied.
 func (p *Partition) applied(j *job, e *events.Event) {
-	if e.Kind == events.KindJobRequested {
-		j.trace = e.Trace
-	}
 	if d, ok := e.Data.(*events.TimerFired); ok && d.Timer == graph.TurnTimer() {
 		j.reminder.armed = false // Our clock may be behind the server's.
 	}

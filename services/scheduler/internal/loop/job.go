@@ -23,12 +23,8 @@ type job struct {
 	whole, distrusted bool
 	// fault is why the job is quarantined.
 	fault *events.Fault
-	// incarnation identifies the job of the request at requestSeq among jobs with the same id.
-	incarnation string
-	requestSeq  uint64
-	// trace is the traceparent of the request, step the span of the commands in flight; both are empty without a collector.
-	trace string
-	step  span
+	// step is the span of the commands in flight; empty without a collector.
+	step span
 	// inbox are delivered events to be applied.
 	inbox []events.Event
 	// changed is true if an event was applied since the commands were last read.
@@ -58,12 +54,7 @@ func (j *job) loading() bool {
 func (j *job) inFlight() bool { return j.phase == inFlight || j.phase == inFlightStale }
 
 // born identifies this job among jobs with the same id; see run.Incarnation.
-func (j *job) born() string {
-	if j.incarnation == "" || j.requestSeq != j.state.RequestSeq {
-		j.incarnation, j.requestSeq = run.Incarnation(j.id, j.state.RequestSeq), j.state.RequestSeq
-	}
-	return j.incarnation
-}
+func (j *job) born() string { return run.Incarnation(j.id, j.state.RequestSeq) }
 
 // busy reports whether the job still needs attention.
 func (j *job) busy() bool {

@@ -19,16 +19,12 @@ const (
 // can be trusted, plus the log after it.
 type loader struct {
 	*env
+	beside *beside
 	cache  *cache
 	folder *folder
-	// done receives loaded states, of which underWay are outstanding; queue are the jobs that wait to be loaded.
-	done     chan loaded
+	// underWay is the number of states that are being loaded; queue are the jobs that wait to be loaded.
 	underWay int
 	queue    []*job
-}
-
-func newLoader(c *cache, f *folder) *loader {
-	return &loader{env: f.env, cache: c, folder: f, done: make(chan loaded, maxLoads)}
 }
 
 // full reports whether so many jobs wait that no more should be added.
@@ -48,7 +44,6 @@ type loaded struct {
 	whole    bool
 	changes  int
 	recalled []*fact
-	trace    string
 	// orphans are events before which there is no request.
 	orphans []events.Event
 	// said are items of those events for the conversation of the job's session.
@@ -79,11 +74,11 @@ func (l *loader) serve(ctx context.Context) error {
 		}
 		l.Meter.Count(Reloads, "")
 		l.underWay++
-		r := loaded{job: j, distrusted: j.distrusted}
-		go func() { // Ends when store and log have answered.
-			r.err = recovered(r.job.id, func() error { return l.read(ctx, &r) })
-			l.done <- r // Has room for every load in progress.
-		}()
+		r := &loaded{job: j, distrusted: j.distrusted}
+		l.beside.begin(func() result { // Ends when store and log have answered.
+			r.err = recovered(r.job.id, func() error { return l.read(ctx, r) })
+			return r
+		})
 	}
 	return nil
 }
@@ -129,9 +124,6 @@ func (l *loader) read(ctx context.Context, r *loaded) (err error) {
 // note records what the cache needs to know about an event.
 func (l *loaded) note(e *events.Event) {
 	l.changes++
-	if e.Kind == events.KindJobRequested {
-		l.trace = e.Trace
-	}
 	if f := newFact(e); f != nil {
 		if len(l.recalled) == maxRecalled {
 			l.recalled = append(l.recalled[:0], l.recalled[maxRecalled/2:]...)

@@ -32,7 +32,7 @@ func TestSoManyStatesAreReadAtOnceAndTheOthersWait(t *testing.T) {
 		}
 		close(let)
 		for range maxLoads + 3 {
-			r := <-p.loader.done
+			r := (<-p.beside.results).(*loaded)
 			p.loader.underWay--
 			if !p.cache.loaded(r.job) || r.err != nil {
 				t.Errorf("%s is %s: %v", r.job.id, r.job.phase, r.err)

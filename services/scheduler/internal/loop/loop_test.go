@@ -446,9 +446,9 @@ func TestWhatComesWhileAJobIsDeletedIsNotLeftInTheLog(t *testing.T) {
 	if err := p.step(t.Context(), Batch{Deliveries: []Delivery{fired}}); err != nil {
 		t.Fatal(err)
 	}
-	deleted := <-p.outbox.acked // The job is deleted, but the partition has not been notified yet.
+	deleted := <-p.beside.results // The job is deleted, but the partition has not been notified yet.
 	late := Delivery{Event: r.add(events.KindSubJobReported, "a", 1, success), ConsumerSeq: 6, First: true, Acker: r}
-	p.outbox.acked <- deleted
+	p.beside.results <- deleted
 	if err := p.Replay(t.Context(), Batch{Deliveries: []Delivery{late}}); err != nil {
 		t.Fatal(err)
 	}
@@ -495,7 +495,7 @@ func TestTheSpanOfAStepEndsWithTheQuarantineOfItsJob(t *testing.T) {
 		open++
 		return "trace", func(string, ...string) { open-- }
 	}
-	p.cache.facts.most = 0
+	p.CacheBytes = 0
 	requested, created := f.begin()
 	f.deliver(t, p, 1, true, requested)
 	f.log[created.Seq-1] = events.Event{Seq: created.Seq} // Gone when the work is written.

@@ -14,16 +14,15 @@ import (
 // batch have arrived, nothing else of its jobs is sent, applied or saved; other jobs continue.
 type outbox struct {
 	*env
+	beside    *beside
 	cache     *cache
 	isolator  *isolator
 	admission *admission
 	builder   *workBuilder
 	packer    packer
 	// paces decides by expert whether work is batched.
-	paces  paces
-	closer closer
-	// acked receives the batches whose commands were acknowledged; underWay are outstanding.
-	acked    chan *inFlightBatch
+	paces paces
+	// underWay is the number of batches whose commands are not acknowledged.
 	underWay int
 }
 
@@ -44,10 +43,10 @@ type pendingAck struct {
 // maxInFlight is the number of batches in flight above which no events are fetched.
 const maxInFlight = 64
 
-func newOutbox(c *cache, i *isolator, a *admission, b *workBuilder) *outbox {
+func newOutbox(beside *beside, c *cache, i *isolator, a *admission, b *workBuilder) *outbox {
 	return &outbox{
-		env: b.env, closer: closer{b.env}, cache: c, isolator: i, admission: a, builder: b,
-		packer: packer{names: b.Names, open: map[address]*bundle{}, publish: b.publish}, paces: paces{}, acked: make(chan *inFlightBatch, 2*maxInFlight),
+		env: b.env, beside: beside, cache: c, isolator: i, admission: a, builder: b,
+		packer: packer{env: b.env, open: map[address]*bundle{}}, paces: paces{},
 	}
 }
 
@@ -67,10 +66,10 @@ func (o *outbox) send(ctx context.Context, list []*job) error {
 		}
 	}
 	o.underWay++
-	go func() { // Ends with the last ack, or with the publisher's timeout.
+	o.beside.begin(func() result { // Ends with the last ack, or with the publisher's timeout.
 		b.wait(ctx)
-		o.acked <- b // Received by the loop, or by awaitAll.
-	}()
+		return b
+	})
 	return nil
 }
 
@@ -107,7 +106,7 @@ func (o *outbox) issue(ctx context.Context, list []*job) (sent []pendingAck, err
 			}
 			begun := len(sent)
 			if closes > 0 {
-				sent = append(sent, o.closer.closeRuns(ctx, j, commands[:closes])...)
+				sent = append(sent, closer{o.env}.closeRuns(ctx, j, commands[:closes])...)
 			}
 			for i := closes; i < len(commands); i++ {
 				s := pendingAck{job: j, cmd: &commands[i]}

@@ -27,6 +27,9 @@ func sender(t *testing.T) (f *fake, p *Partition, j *job) {
 	return f, p, j
 }
 
+// acked is the batch that was answered.
+func acked(p *Partition) *inFlightBatch { return (<-p.beside.results).(*inFlightBatch) }
+
 func TestAJobIsInFlightFromTheSendingToTheLastAck(t *testing.T) {
 	f, p, j := sender(t)
 	if err := p.outbox.send(t.Context(), []*job{j}); err != nil {
@@ -35,7 +38,7 @@ func TestAJobIsInFlightFromTheSendingToTheLastAck(t *testing.T) {
 	if j.phase != inFlight || p.outbox.underWay != 1 || !f.said(".j.a.1") {
 		t.Fatalf("it is %s, %d batches are under way, said %q", j.phase, p.outbox.underWay, f.published)
 	}
-	if err := p.settle(t.Context(), <-p.outbox.acked); err != nil {
+	if err := p.settle(t.Context(), acked(p)); err != nil {
 		t.Fatal(err)
 	}
 	if j.phase != ready || p.outbox.underWay != 0 || !j.changed || !j.dirty {
@@ -49,7 +52,7 @@ func TestAStateThatIsDroppedInFlightIsNotToldWhatWasDelivered(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.cache.drop(j)
-	if err := p.settle(t.Context(), <-p.outbox.acked); err != nil {
+	if err := p.settle(t.Context(), acked(p)); err != nil {
 		t.Fatal(err)
 	}
 	if j.phase != cold || j.state != nil || j.changed || !j.dirty {

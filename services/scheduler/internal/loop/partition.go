@@ -9,7 +9,9 @@ import (
 // parts own the state.
 type Partition struct {
 	*env
+	beside     *beside
 	acks       *ackTracker
+	facts      *facts
 	cache      *cache
 	work       *workSet
 	isolator   *isolator
@@ -27,15 +29,18 @@ type Partition struct {
 // New makes a partition.
 func New(s Settings, ports Ports) *Partition {
 	e := &env{Settings: s, Ports: ports}
-	p := &Partition{env: e, acks: &ackTracker{env: e}, cache: newCache(e), work: newWorkSet(e), folder: &folder{e}, orphans: &orphans{e}}
+	p := &Partition{
+		env: e, beside: newBeside(), acks: &ackTracker{env: e}, facts: newFacts(e), work: newWorkSet(e), folder: &folder{e}, orphans: &orphans{e},
+	}
+	p.cache = newCache(p.facts)
 	p.isolator = &isolator{env: e, cache: p.cache, acks: p.acks}
-	p.builder = newWorkBuilder(p.folder, p.cache.facts)
-	p.loader = newLoader(p.cache, p.folder)
-	p.admission = newAdmission(p.builder)
+	p.builder = newWorkBuilder(p.folder, p.facts)
+	p.loader = &loader{env: e, beside: p.beside, cache: p.cache, folder: p.folder}
+	p.admission = &admission{env: e, beside: p.beside, builder: p.builder, limits: map[string]*queueLimit{}}
 	p.semaphores = &semaphores{env: e, admission: p.admission}
 	p.reminders = &reminders{env: e, acks: p.acks, work: p.work}
-	p.outbox = newOutbox(p.cache, p.isolator, p.admission, p.builder)
-	p.saver = newSaver(e, p.acks, p.work, p.isolator)
+	p.outbox = newOutbox(p.beside, p.cache, p.isolator, p.admission, p.builder)
+	p.saver = &saver{env: e, beside: p.beside, acks: p.acks, work: p.work, isolator: p.isolator}
 	return p
 }
 
@@ -43,7 +48,7 @@ func New(s Settings, ports Ports) *Partition {
 // error if the hook ended it.
 func (p *Partition) Run(ctx context.Context, feed <-chan Batch) error {
 	work, stop := p.outlast(ctx)
-	defer p.awaitAll()
+	defer p.beside.awaitAll()
 	defer stop()
 	wake := time.NewTimer(time.Hour)
 	defer wake.Stop()
@@ -62,14 +67,8 @@ func (p *Partition) Run(ctx context.Context, feed <-chan Batch) error {
 				return p.drain(work)
 			}
 			err = p.step(work, batch)
-		case b := <-p.outbox.acked:
-			err = p.onAcks(work, b)
-		case r := <-p.saver.done:
-			err = p.onSaved(work, r)
-		case r := <-p.admission.done:
-			err = p.onReading(work, r)
-		case r := <-p.loader.done:
-			err = p.onLoaded(work, r)
+		case r := <-p.beside.results:
+			err = p.take(work, r)
 		case <-wake.C:
 			err = p.step(work, Batch{})
 		}
@@ -82,40 +81,10 @@ func (p *Partition) Run(ctx context.Context, feed <-chan Batch) error {
 // Replay applies one batch and waits for all its effects, for dry runs.
 func (p *Partition) Replay(ctx context.Context, batch Batch) error {
 	err := p.step(ctx, batch)
-	for err == nil && p.underWay() {
-		select {
-		case b := <-p.outbox.acked:
-			err = p.onAcks(ctx, b)
-		case r := <-p.saver.done:
-			err = p.onSaved(ctx, r)
-		case r := <-p.admission.done:
-			err = p.onReading(ctx, r)
-		case r := <-p.loader.done:
-			err = p.onLoaded(ctx, r)
-		}
+	for err == nil && p.beside.underWay > 0 {
+		err = p.take(ctx, <-p.beside.results)
 	}
 	return err
-}
-
-// underWay reports whether results are outstanding.
-func (p *Partition) underWay() bool {
-	return p.saver.underWay+p.outbox.underWay+p.admission.underWay+p.loader.underWay > 0
-}
-
-// awaitAll waits for goroutines beside the loop; their results no longer matter.
-func (p *Partition) awaitAll() {
-	for p.underWay() {
-		select {
-		case <-p.outbox.acked:
-			p.outbox.underWay--
-		case <-p.saver.done:
-			p.saver.underWay--
-		case <-p.admission.done:
-			p.admission.underWay--
-		case <-p.loader.done:
-			p.loader.underWay--
-		}
-	}
 }
 
 // outlast returns a context that ends a while after ctx: the current step can finish, but does not run for ever.
@@ -195,24 +164,21 @@ func (p *Partition) drain(ctx context.Context) error {
 		if err := p.saver.saveAll(ctx, p.cache.jobs); err != nil {
 			return err
 		}
-		if !p.underWay() {
+		if p.beside.underWay == 0 {
 			return p.acks.flush()
 		}
-		var err error
 		select {
 		case <-ctx.Done():
 			return p.acks.flush()
-		case b := <-p.outbox.acked:
-			err = p.onAcks(ctx, b)
-		case r := <-p.saver.done:
-			err = p.onSaved(ctx, r)
-		case <-p.admission.done:
-			p.admission.underWay--
-		case <-p.loader.done:
-			p.loader.underWay-- // Its deliveries are not acknowledged, and are delivered again.
-		}
-		if err != nil {
-			return err
+		case r := <-p.beside.results:
+			switch r.(type) {
+			case *inFlightBatch, *saveResult:
+				if err := p.take(ctx, r); err != nil {
+					return err
+				}
+			default: // The deliveries of a job that was loaded are not acknowledged, and are delivered again.
+				p.beside.underWay--
+			}
 		}
 	}
 }

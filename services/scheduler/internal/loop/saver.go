@@ -15,11 +15,11 @@ import (
 // saver decides which jobs are saved when. A save covers only events whose commands were delivered; it runs outside the loop.
 type saver struct {
 	*env
+	beside   *beside
 	acks     *ackTracker
 	work     *workSet
 	isolator *isolator
-	// done receives the results of saves; underWay are outstanding.
-	done     chan saveResult
+	// underWay is the number of saves that have begun.
 	underWay int
 	// took is the average duration of recent saves.
 	took time.Duration
@@ -80,10 +80,6 @@ type saveResult struct {
 	spent      events.Spent
 	began      time.Time
 	err        error
-}
-
-func newSaver(e *env, acks *ackTracker, work *workSet, isolator *isolator) *saver {
-	return &saver{env: e, acks: acks, work: work, isolator: isolator, done: make(chan saveResult, e.Parallel)}
 }
 
 // saveDue queues the dirty jobs whose save is due, and starts as many saves as allowed. If too much is unacknowledged, it queues
@@ -186,7 +182,7 @@ func (s *saver) begin(ctx context.Context, j *job) error {
 		})
 		return nil
 	}
-	r := saveResult{job: j, generation: j.generation, seq: j.state.Seq, spent: j.state.Cost, began: s.now}
+	r := &saveResult{job: j, generation: j.generation, seq: j.state.Seq, spent: j.state.Cost, began: s.now}
 	kept := Saved{State: data, Revision: j.save.revision, Session: j.state.Session, Before: j.save.spent, Spent: r.spent}
 	if j.state.Session != "" {
 		kept.SessionRecord, kept.Said = talkOf(j.state.View()), j.said
@@ -194,15 +190,15 @@ func (s *saver) begin(ctx context.Context, j *job) error {
 	}
 	j.save.phase, j.save.changes, j.save.size = saveUnderWay, 0, len(data)
 	s.underWay++
-	go func() {
+	s.beside.begin(func() result {
 		r.revision, r.err = s.States.Save(ctx, r.job.id, kept, nil)
-		s.done <- r // Has room for every save in progress.
-	}()
+		return r
+	})
 	return nil
 }
 
 // finish handles the result of a save, and reports whether the state in memory is still valid: the store may have another one.
-func (s *saver) finish(r saveResult) (good bool) {
+func (s *saver) finish(r *saveResult) (good bool) {
 	s.took += (s.now.Sub(r.began) - s.took) / 8 // A moving average.
 	j := r.job
 	alive := j.generation == r.generation

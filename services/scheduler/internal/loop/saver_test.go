@@ -80,7 +80,7 @@ func TestTheResultOfASaveIsAboutItsGeneration(t *testing.T) {
 	} {
 		s := newFake().partition(t).saver
 		j := &job{generation: 1, save: jobSave{seq: 3, revision: 4}}
-		good := s.finish(saveResult{job: j, generation: test.generation, seq: 9, revision: 5, err: test.err})
+		good := s.finish(&saveResult{job: j, generation: test.generation, seq: 9, revision: 5, err: test.err})
 		if good != test.good || j.save != test.want {
 			t.Errorf("%s: good %v, %+v", test.name, good, j.save)
 		}

@@ -61,6 +61,7 @@ func (p *Partition) rebalance(ctx context.Context) error {
 
 // refill admits the jobs whose turn it is, as long as there is room, and returns those that have something to publish now.
 func (p *Partition) refill(ctx context.Context) (list []*job, err error) {
+	listed := map[*job]bool{}
 	for _, limit := range p.admission.limits { // any order: pools are independent.
 		for !limit.full() && !p.loader.full() {
 			id, ok := limit.queue.Next()
@@ -75,15 +76,12 @@ func (p *Partition) refill(ctx context.Context) (list []*job, err error) {
 				continue
 			}
 			j.release(limit)
-			if j.changed && !j.limits.listed && !j.inFlight() {
-				j.limits.listed, j.changed = true, false
+			if j.changed && !listed[j] && !j.inFlight() {
+				listed[j], j.changed = true, false
 				list = append(list, j)
 			}
 			p.admission.count(ctx, j)
 		}
-	}
-	for _, j := range list {
-		j.limits.listed = false
 	}
 	return list, nil
 }

@@ -13,17 +13,10 @@ type span struct {
 	end         func(failure string, attributes ...string)
 }
 
-// cause returns the traceparent for what the job causes now.
-func (j *job) cause() string {
-	if j.step.traceparent != "" {
-		return j.step.traceparent
-	}
-	return j.trace
-}
-
 // beginStep begins the span of a batch of commands, under the span in which the job was admitted.
 func (o *outbox) beginStep(ctx context.Context, j *job, commands []graph.Command) {
-	if _, err := o.builder.requested(ctx, j); err != nil {
+	_, trace, err := o.builder.requested(ctx, j)
+	if err != nil {
 		return // The work builder meets the same error and handles it.
 	}
 	work := 0
@@ -32,7 +25,7 @@ func (o *outbox) beginStep(ctx context.Context, j *job, commands []graph.Command
 			work++
 		}
 	}
-	j.step.traceparent, j.step.end = o.Trace(j.trace, "step", "job", j.id, "seq", strconv.FormatUint(j.state.Seq, 10),
+	j.step.traceparent, j.step.end = o.Trace(trace, "step", "job", j.id, "seq", strconv.FormatUint(j.state.Seq, 10),
 		"status", string(j.state.Status), "commands", strconv.Itoa(len(commands)), "work", strconv.Itoa(work))
 }
 

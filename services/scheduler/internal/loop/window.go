@@ -27,8 +27,9 @@ type Queues interface {
 // doubles as long as half of it ends like that within a second. The queue of a pool of slow runs has to be read: the readings tell
 // whether a worker waits. If the queue cannot be read, the window follows the pace alone and never falls below blindLeast.
 type window struct {
-	// most is the window; limit bounds it.
-	most, limit int
+	*env
+	// most is the window; Settings.Window bounds it.
+	most int
 	// queued and running count the runs in the window, according to the jobs of this partition.
 	queued, running int
 	// ended counts the runs that have ended since since; quick counts the quick ones, left those that have left the queue.
@@ -73,10 +74,10 @@ const (
 )
 
 // newWindow begins with one run if the queue can be read, since the first reading comes soon.
-func newWindow(limit int, measured bool) window {
-	w := window{limit: limit, measured: measured, most: 1, pause: readingFirst}
+func newWindow(e *env, measured bool) window {
+	w := window{env: e, measured: measured, most: 1, pause: readingFirst}
 	if !measured {
-		w.most = min(blindFirst, limit)
+		w.most = min(blindFirst, w.Window)
 	}
 	return w
 }
@@ -152,7 +153,7 @@ func (w *window) pace(now time.Time, waits bool) {
 		w.most = max(w.most, 1) // The next run starts a new line.
 		w.reset(now)
 	case w.quick > 0 && 2*w.quick >= w.most && stood < time.Second:
-		w.most = min(2*w.most, w.limit)
+		w.most = min(2*w.most, w.Window)
 		w.reset(now)
 	}
 }
@@ -162,11 +163,11 @@ func (w *window) pace(now time.Time, waits bool) {
 func (w *window) paceBlind(now time.Time, stood time.Duration, waits bool) {
 	switch {
 	case waits && (2*w.queued <= w.most || 2*w.left >= w.most && stood < time.Second):
-		w.most = min(2*w.most, w.limit)
+		w.most = min(2*w.most, w.Window)
 	case waits && stood < time.Second:
 		return
 	case waits:
-		w.most = min(max(int(float64(w.left)/stood.Seconds()), blindLeast), w.limit)
+		w.most = min(max(int(float64(w.left)/stood.Seconds()), blindLeast), w.Window)
 	}
 	w.reset(now)
 }
@@ -190,7 +191,7 @@ func (w *window) read(now time.Time, d Depth, err error) {
 	w.next, w.pause = now.Add(w.pause), min(2*w.pause, readingMost)
 	if err != nil {
 		if w.measured {
-			w.measured, w.most = false, max(w.most, min(blindLeast, w.limit))
+			w.measured, w.most = false, max(w.most, min(blindLeast, w.Window))
 			w.reset(now)
 		}
 		return
@@ -205,11 +206,11 @@ func (w *window) read(now time.Time, d Depth, err error) {
 	case d.Pending == 0 && d.Idle && w.quiet && d.Taken >= max(inside, w.asked):
 		step := cmp.Or(w.step, max(1, d.Taken))
 		w.step *= 2
-		w.most = min(max(w.most, inside+step), w.limit)
+		w.most = min(max(w.most, inside+step), w.Window)
 		w.reset(now)
 	case stood >= time.Second:
 		w.rate += (float64(w.ended)/stood.Seconds() - w.rate) * min(1, stood.Seconds()/rateOver.Seconds())
-		w.most = min(max(0, inside-d.Pending)+int(w.rate), w.limit)
+		w.most = min(max(0, inside-d.Pending)+int(w.rate), w.Window)
 		w.reset(now)
 	}
 }

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -30,11 +31,15 @@ func newWorkBuilder(f *folder, facts *facts) *workBuilder {
 
 // build makes the work message of a run.
 func (b *workBuilder) build(ctx context.Context, j *job, cmd *graph.Command) (m batch.Member, err error) {
-	w, err := b.resolveOrder(ctx, j, cmd)
+	requested, trace, err := b.requested(ctx, j)
 	if err != nil {
 		return m, err
 	}
-	if err := b.addBrief(ctx, j, w); err != nil {
+	w, err := b.resolveOrder(ctx, j, cmd, requested)
+	if err != nil {
+		return m, err
+	}
+	if err := b.addBrief(ctx, j, &requested.Request, w); err != nil {
 		return m, err
 	}
 	body, err := b.fit(ctx, w)
@@ -43,18 +48,13 @@ func (b *workBuilder) build(ctx context.Context, j *job, cmd *graph.Command) (m 
 	}
 	return batch.Member{
 		Subject: b.Names.WorkFor(cmd.Order.Pool, cmd.Order.Expert, j.id, cmd.SubJob, cmd.Run),
-		ID:      run.WorkID(j.born(), cmd.SubJob, cmd.Run), Trace: j.cause(), Work: body,
+		ID:      run.WorkID(j.born(), cmd.SubJob, cmd.Run), Trace: cmp.Or(j.step.traceparent, trace), Work: body,
 	}, nil
 }
 
 // resolveOrder resolves an order into the buffer, which the next call overwrites.
-func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Command) (*events.Work, error) {
-	o := cmd.Order
-	requested, err := b.requested(ctx, j)
-	if err != nil {
-		return nil, err
-	}
-	r := &requested.Request
+func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Command, requested *events.JobRequested) (_ *events.Work, err error) {
+	o, r := cmd.Order, &requested.Request
 	w := &b.buffer
 	*w = events.Work{
 		Spec: events.SubJob{Dependencies: w.Spec.Dependencies[:0]},
@@ -113,15 +113,11 @@ func (b *workBuilder) pooled(pool string) string {
 }
 
 // addBrief adds to complete work what the run should know about its job.
-func (b *workBuilder) addBrief(ctx context.Context, j *job, w *events.Work) error {
-	requested, err := b.requested(ctx, j)
-	if err != nil {
-		return err
-	}
+func (b *workBuilder) addBrief(ctx context.Context, j *job, r *events.Request, w *events.Work) error {
 	if j.brief == nil {
 		j.brief = &joblog.JobBrief{}
 	}
-	made, err := b.briefer.Make(j.brief, j.state, &requested.Request, w, func(at graph.Spec) (string, error) {
+	made, err := b.briefer.Make(j.brief, j.state, r, w, func(at graph.Spec) (string, error) {
 		spec, err := b.spec(ctx, j, at)
 		if isQuarantine(err) {
 			return "", nil // The step no longer has a title. If it is to run, its own work says so.
@@ -131,7 +127,7 @@ func (b *workBuilder) addBrief(ctx context.Context, j *job, w *events.Work) erro
 	if err != nil {
 		return err
 	}
-	w.BriefRef, err = j.brief.Refer(&requested.Request, func(data []byte) (events.Ref, error) { return b.Blobs.PutBlob(ctx, j.id, data) })
+	w.BriefRef, err = j.brief.Refer(r, func(data []byte) (events.Ref, error) { return b.Blobs.PutBlob(ctx, j.id, data) })
 	if err != nil {
 		return fmt.Errorf("store the brief: %w", err)
 	}
@@ -140,19 +136,18 @@ func (b *workBuilder) addBrief(ctx context.Context, j *job, w *events.Work) erro
 	return err
 }
 
-// requested returns the request of a job.
-func (b *workBuilder) requested(ctx context.Context, j *job) (*events.JobRequested, error) {
+// requested returns the request of a job, with its traceparent.
+func (b *workBuilder) requested(ctx context.Context, j *job) (r *events.JobRequested, trace string, err error) {
 	seq := j.state.RequestSeq
 	f, err := b.loadEvent(ctx, j, seq)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	r, ok := f.data.(*events.JobRequested)
 	if !ok {
-		return nil, unreadable(seq, "job.requested")
+		return nil, "", unreadable(seq, "job.requested")
 	}
-	j.trace = f.trace
-	return r, nil
+	return r, f.trace, nil
 }
 
 // fillSpec puts the text of a SubJob into its work: as planned, with later edits, under the ids of the current graph.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
@@ -83,7 +84,7 @@ func (r *Recorder) begin(ctx context.Context, i *item.Item) error {
 		return fmt.Errorf("read a result for the conversation: %w", err)
 	}
 	whole := joblog.AnswerText(text)
-	i.Text = joblog.Cut(whole, item.MaxText)
+	i.Text = clip.Text(whole, item.MaxText)
 	i.Truncated = len(whole) - len(i.Text)
 	return nil
 }

@@ -10,20 +10,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/moment"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// User holds the settings of a person; each has a separate key in the bucket of sessions.
-type User struct {
-	// ID is the user as named in requests.
-	ID string `json:"id"`
-	// Timezone is the time zone of requests and sessions that name none, an IANA name; empty for none.
-	Timezone string `json:"timezone,omitempty"`
-	// Updated is when the settings were changed last; zero if they never were.
-	Updated time.Time `json:"updated,omitzero"`
-}
-
 // GetUser returns the settings of a user; those of an unknown one are empty.
-func (b *Store) GetUser(ctx context.Context, id string) (*User, error) {
+func (b *Store) GetUser(ctx context.Context, id string) (*verb.UserRecord, error) {
 	u, _, err := b.loadUser(ctx, id)
 	return u, err
 }
@@ -35,7 +26,7 @@ func (b *Store) UserZone(ctx context.Context, id string) (string, error) {
 }
 
 // SetUser changes the settings of a user. Errors: events.Faults for bad values, and the bus's.
-func (b *Store) SetUser(ctx context.Context, id string, change func(*User)) (*User, error) {
+func (b *Store) SetUser(ctx context.Context, id string, change func(*verb.UserRecord)) (*verb.UserRecord, error) {
 	if id == "" || len(id) > events.MaxName {
 		return nil, events.Faults{{
 			Code: events.CodeInvalid, Field: "user", Message: fmt.Sprintf("the id of a user has 1 to %d bytes", events.MaxName), Hint: `send {"user":"…","timezone":"…"}`,
@@ -65,8 +56,8 @@ func (b *Store) SetUser(ctx context.Context, id string, change func(*User)) (*Us
 	}
 }
 
-func (b *Store) loadUser(ctx context.Context, id string) (*User, uint64, error) {
-	u := &User{ID: id}
+func (b *Store) loadUser(ctx context.Context, id string) (*verb.UserRecord, uint64, error) {
+	u := &verb.UserRecord{ID: id}
 	value, revision, err := b.keys.GetLeader(ctx, bus.UserKey(id))
 	if errors.Is(err, bus.ErrNotFound) {
 		return u, revision, nil
@@ -75,7 +66,7 @@ func (b *Store) loadUser(ctx context.Context, id string) (*User, uint64, error) 
 		return u, 0, fmt.Errorf("load user: %w", err)
 	}
 	if json.Unmarshal(value, u) != nil {
-		u = &User{}
+		u = &verb.UserRecord{}
 	}
 	u.ID = id
 	return u, revision, nil

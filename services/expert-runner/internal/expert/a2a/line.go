@@ -8,12 +8,12 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/redact"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
 
 // line is the transport of one run below the SDK. It counts every byte, recognises errors of the connection itself, and
@@ -127,27 +127,13 @@ func (l *line) refused(r *http.Response, body []byte) *refusal {
 	case http.StatusNotFound, http.StatusGone, http.StatusMethodNotAllowed:
 		f.Hint = "correct the address on the card"
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
-		f.Code, f.Hint, f.RetryAfter = events.CodeUnavailable, "wait, or ask less often", events.Duration(retryAfter(r.Header.Get("Retry-After"), time.Now()))
+		f.Code, f.Hint, f.RetryAfter = events.CodeUnavailable, "wait, or ask less often", events.Duration(expert.RetryAfter(r.Header.Get("Retry-After"), time.Now()))
 	default:
 		if r.StatusCode >= 500 {
-			f.Code, f.RetryAfter = events.CodeUnavailable, events.Duration(retryAfter(r.Header.Get("Retry-After"), time.Now()))
+			f.Code, f.RetryAfter = events.CodeUnavailable, events.Duration(expert.RetryAfter(r.Header.Get("Retry-After"), time.Now()))
 		}
 	}
 	return f
-}
-
-// maxRetryAfter limits the wait that an agent may ask for.
-const maxRetryAfter = 24 * time.Hour
-
-// retryAfter parses seconds or a date; anything else is 0.
-func retryAfter(text string, now time.Time) time.Duration {
-	wait := time.Duration(0)
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		wait = time.Duration(seconds) * time.Second
-	} else if at, err := http.ParseTime(text); err == nil {
-		wait = at.Sub(now)
-	}
-	return min(max(wait, 0), maxRetryAfter)
 }
 
 // evidence returns the beginning of the latest answer.

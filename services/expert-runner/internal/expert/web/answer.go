@@ -5,16 +5,14 @@ import (
 	"encoding/json"
 	"mime"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/clip"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
-
-// maxRetryAfter limits the wait that a server may ask for.
-const maxRetryAfter = 24 * time.Hour
 
 // kept is an answer in the journal. A person who declares an unknown call done supplies the output itself, in another form.
 type kept struct {
@@ -37,7 +35,7 @@ func newAnswer(r *http.Response, body []byte, limit int64) *answer {
 	if err != nil {
 		media = ""
 	}
-	a := &answer{Status: r.StatusCode, Type: media, RetryAfter: events.Duration(retryAfter(r.Header.Get("Retry-After"), time.Now()))}
+	a := &answer{Status: r.StatusCode, Type: media, RetryAfter: events.Duration(expert.RetryAfter(r.Header.Get("Retry-After"), time.Now()))}
 	isJSON := media == "" || media == "application/json" || strings.HasSuffix(media, "+json") || bytes.IndexAny(body, "{[") == 0
 	switch {
 	case int64(len(body)) > limit:
@@ -53,17 +51,6 @@ func newAnswer(r *http.Response, body []byte, limit int64) *answer {
 	return a
 }
 
-// retryAfter parses seconds or a date; anything else is 0.
-func retryAfter(text string, now time.Time) time.Duration {
-	wait := time.Duration(0)
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		wait = time.Duration(seconds) * time.Second
-	} else if at, err := http.ParseTime(text); err == nil {
-		wait = at.Sub(now)
-	}
-	return min(max(wait, 0), maxRetryAfter)
-}
-
 // words returns the beginning of the body as text.
 func (a *answer) words() string {
 	const most = 2 << 10
@@ -71,8 +58,5 @@ func (a *answer) words() string {
 	if a.JSON != nil {
 		text = string(a.JSON)
 	}
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
+	return clip.Marked(text, most)
 }

@@ -1,0 +1,64 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/verb"
+)
+
+// ask calls the service that answers a verb and decodes its answer into told, unless that is nil.
+func (c *Client) ask(ctx context.Context, name string, request, told any) error {
+	answer, fault, err := c.request(ctx, name, request)
+	switch {
+	case err != nil:
+		return err
+	case fault == nil && told != nil:
+		return json.Unmarshal(answer, told)
+	case fault == nil:
+		return nil
+	case fault.Code == events.CodeNotFound:
+		return fmt.Errorf("%w: %w", ErrNotFound, fault)
+	case fault.Code == events.CodeConflict:
+		return fmt.Errorf("%w: %w", ErrConflict, fault)
+	case fault.Code == events.CodeNotPermitted:
+		return fmt.Errorf("%w: %w", bus.ErrNotPermitted, fault)
+	}
+	return fault
+}
+
+// send is ask for a verb whose answer lists everything that is wrong with the request.
+func (c *Client) send(ctx context.Context, name string, request, told any) error {
+	answer, fault, err := c.request(ctx, name, request)
+	switch {
+	case err != nil:
+		return err
+	case fault != nil:
+		return refusal(answer, fault)
+	}
+	return json.Unmarshal(answer, told)
+}
+
+// request calls the service that answers a verb. The error says what is missing if none does.
+func (c *Client) request(ctx context.Context, name string, request any) (answer []byte, fault *events.Fault, err error) {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	subject := c.Names().API(name)
+	answer, fault, err = c.bus.Services().Request(ctx, subject, body)
+	if errors.Is(err, bus.ErrUnavailable) {
+		service := "scheduler"
+		if v, ok := verb.Find(name); ok && v.On != "" {
+			service = v.On
+		}
+		err = fmt.Errorf("%w: %w", err, &events.Fault{
+			Code: events.CodeUnavailable, Message: "no " + service + " answers on " + subject, Hint: "start one: jobgraph up, or the " + service + " service",
+		})
+	}
+	return answer, fault, err
+}

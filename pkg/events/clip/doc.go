@@ -1,0 +1,2 @@
+// Package clip shortens texts to a number of bytes without cutting a character.
+package clip
