@@ -13,7 +13,7 @@ import (
 
 // ask calls the service that answers a verb and decodes its answer into told, unless that is nil.
 func (c *Client) ask(ctx context.Context, name string, request, told any) error {
-	answer, fault, err := c.request(ctx, name, request)
+	answer, fault, err := callVerb(ctx, c, name, request)
 	switch {
 	case err != nil:
 		return err
@@ -31,9 +31,9 @@ func (c *Client) ask(ctx context.Context, name string, request, told any) error 
 	return fault
 }
 
-// send is ask for a verb whose answer lists everything that is wrong with the request.
-func (c *Client) send(ctx context.Context, name string, request, told any) error {
-	answer, fault, err := c.request(ctx, name, request)
+// askWhole is ask for a verb whose answer lists everything that is wrong with the request.
+func askWhole(ctx context.Context, c *Client, name string, request, told any) error {
+	answer, fault, err := callVerb(ctx, c, name, request)
 	switch {
 	case err != nil:
 		return err
@@ -43,8 +43,8 @@ func (c *Client) send(ctx context.Context, name string, request, told any) error
 	return json.Unmarshal(answer, told)
 }
 
-// request calls the service that answers a verb. The error says what is missing if none does.
-func (c *Client) request(ctx context.Context, name string, request any) (answer []byte, fault *events.Fault, err error) {
+// callVerb calls the service that answers a verb. The error says what is missing if none does.
+func callVerb(ctx context.Context, c *Client, name string, request any) (answer []byte, fault *events.Fault, err error) {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)

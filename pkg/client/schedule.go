@@ -40,7 +40,7 @@ func (s Schedules) Create(ctx context.Context, id string, spec schedule.Spec) (*
 		}}
 	}
 	made := &Schedule{}
-	return made, s.client.send(ctx, "schedule.create", json.RawMessage(body), made)
+	return made, askWhole(ctx, s.client, "schedule.create", json.RawMessage(body), made)
 }
 
 // List lists schedules by id, all or those with a status, in short form: the request is cut, and only the latest run is
