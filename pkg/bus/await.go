@@ -27,12 +27,15 @@ func Await(ctx context.Context, f func() error) error {
 }
 
 // Prepare creates streams, buckets and consumers, or checks them if it may not create them, and waits until the bus is
-// available. Errors: those of Init and Check.
+// available. It is for services, which CheckSigned refuses. Errors: those of Init, Check and CheckSigned.
 func (s Streams) Prepare(ctx context.Context) error {
 	return Await(ctx, func() error {
 		err := s.Init(ctx)
 		if errors.Is(err, ErrNotPermitted) {
 			err = s.Check(ctx)
+		}
+		if err == nil {
+			err = s.CheckSigned(ctx)
 		}
 		return err
 	})

@@ -130,6 +130,16 @@ func (a asking) CreateStream(ctx context.Context, cfg jetstream.StreamConfig) (j
 	return made, err
 }
 
+// UpdateStream implements jetstream.JetStream.
+func (a asking) UpdateStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+	var made jetstream.Stream
+	err := a.once(ctx, "STREAM.UPDATE."+cfg.Name, func(ctx context.Context) (err error) {
+		made, err = a.JetStream.UpdateStream(ctx, cfg)
+		return err
+	})
+	return made, err
+}
+
 // DeleteStream implements jetstream.JetStream.
 func (a asking) DeleteStream(ctx context.Context, stream string) error {
 	return a.once(ctx, "STREAM.DELETE."+stream, func(ctx context.Context) error { return a.JetStream.DeleteStream(ctx, stream) })

@@ -157,9 +157,11 @@ type Server struct {
 	MaxStorage int64  `json:"max_storage"`
 	// MaxPayload is the largest message that the server accepts, in bytes.
 	MaxPayload int64 `json:"max_payload"`
-	// Login is true if the server asks who connects; Signed if this connection counts signed answers and control events alone.
-	Login  bool `json:"login"`
-	Signed bool `json:"signed"`
+	// Login is true if the server asks who connects; Signed if this connection counts signed answers and control events alone;
+	// Demanded if the log says that everyone has to.
+	Login    bool `json:"login"`
+	Signed   bool `json:"signed"`
+	Demanded bool `json:"demanded"`
 }
 
 // Server returns the description of the server. Errors: ErrUnavailable, ErrNotPermitted.
@@ -168,10 +170,14 @@ func (s Streams) Server(ctx context.Context) (Server, error) {
 	if err != nil {
 		return Server{}, fmt.Errorf("read account: %w", class(err))
 	}
+	demanded, err := s.Demanded(ctx)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return Server{}, err
+	}
 	return Server{
 		Version: s.bus.nc.ConnectedServerVersion(), ID: s.bus.nc.ConnectedServerId(), URL: s.bus.nc.ConnectedUrlRedacted(),
 		APILevel: account.API.Level, Domain: account.Domain, Storage: account.Store, MaxStorage: account.Limits.MaxStore,
-		MaxPayload: s.bus.nc.MaxPayload(), Login: s.bus.nc.AuthRequired(), Signed: s.bus.sealing.lists != "",
+		MaxPayload: s.bus.nc.MaxPayload(), Login: s.bus.nc.AuthRequired(), Signed: s.bus.Signed(), Demanded: demanded,
 	}, nil
 }
 

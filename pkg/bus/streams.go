@@ -15,8 +15,8 @@ import (
 // Streams creates, checks and surveys all streams and buckets of a bus.
 type Streams struct{ bus *Bus }
 
-// Init creates the missing streams, buckets and consumers and checks the existing ones. It changes no stream. If a stream
-// is foreign, differs from the table, or uses subjects of a missing one, Init creates nothing and returns an error; for an
+// Init creates the missing streams, buckets and consumers and checks the existing ones. It changes no stream, except that with a
+// list of signers it notes that signatures count (Demand). If a stream is foreign, differs from the table, or uses subjects of a missing one, Init creates nothing and returns an error; for an
 // optional stream it only logs that. The error is events.Faults with all differences, or wraps ErrUnavailable or
 // ErrNotPermitted.
 func (s Streams) Init(ctx context.Context) error {
@@ -51,6 +51,9 @@ func (s Streams) Init(ctx context.Context) error {
 	have, _, err := s.bus.Queues().partitions(ctx)
 	if err == nil && len(have) == 0 {
 		_, err = s.bus.Queues().EnsurePartitions(ctx, 1)
+	}
+	if err == nil && s.bus.Signed() {
+		err = s.Demand(ctx, true)
 	}
 	if err != nil {
 		return fmt.Errorf("init: %w", err)

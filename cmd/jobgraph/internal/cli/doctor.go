@@ -100,6 +100,11 @@ func diagnose(ctx context.Context, c *client.Client, monitor string) (*diagnosis
 	} else if err != nil {
 		return nil, err
 	}
+	if err := c.Bus().Streams().CheckSigned(ctx); errors.As(err, &faults) {
+		d.Faults = append(d.Faults, faults...)
+	} else if err != nil && !errors.Is(err, bus.ErrNotFound) { // Check has reported it.
+		return nil, err
+	}
 	if err := c.Bus().Streams().CheckOptional(ctx); errors.As(err, &faults) {
 		for i := range faults {
 			faults[i].Message += ": live items of runs reach only those who listen at that moment; jobgraph tail and watch --live show no earlier ones"
@@ -278,10 +283,16 @@ func accessOf(s *bus.Server) string {
 	switch {
 	case !s.Login:
 		return "whoever reaches the bus may do everything, also answer in the name of others: keep it on a private network, or give everyone a key and a role with `jobgraph init --secure DIR`"
+	case !s.Signed && s.Demanded:
+		return "the server asks for a login; answers and control events count only with a signature, and none is checked here, since JOBGRAPH_SIGNERS names no list"
 	case !s.Signed:
 		return "the server asks for a login; no signature is asked for, since JOBGRAPH_SIGNERS names no list here: `jobgraph init --secure DIR` makes one"
 	}
-	return "the server asks for a login; answers and control events count only with a signature"
+	access := "the server asks for a login; answers and control events count only with a signature"
+	if !s.Demanded {
+		access += "; a service without JOBGRAPH_SIGNERS is not refused until `jobgraph init` was run with the key of an admin and JOBGRAPH_SIGNERS"
+	}
+	return access
 }
 
 // judge says which failures would lose data.

@@ -16,6 +16,7 @@ import (
 
 func (g operations) initCommand() *cobra.Command {
 	var replicas int
+	var unsigned bool
 	var f secureFlags
 	c := &cobra.Command{
 		Use: "init", Short: "Create the streams and buckets, or check those that are there; with --secure, make keys and permissions", Args: cobra.NoArgs,
@@ -39,7 +40,7 @@ func (g operations) initCommand() *cobra.Command {
 				return err
 			}
 			defer c.Close()
-			if err := bus.Await(g.app.soft, func() error { return c.Bus().Streams().Init(g.app.soft) }); err != nil {
+			if err := bus.Await(g.app.soft, func() error { return g.initialize(c.Bus().Streams(), unsigned) }); err != nil {
 				return err
 			}
 			facts, err := c.Bus().Streams().List(g.app.soft)
@@ -58,7 +59,17 @@ func (g operations) initCommand() *cobra.Command {
 	}
 	f.declare(c.Flags())
 	c.Flags().IntVar(&replicas, "replicas", 1, "copies of each stream that is created; 3 in a cluster")
+	c.Flags().BoolVar(&unsigned, "unsigned", false, "let signatures count no longer: services start without a list of signers")
 	return c
+}
+
+// initialize creates the streams. With a list of signers they say that signatures count, until they are to count no longer.
+func (g operations) initialize(s bus.Streams, unsigned bool) error {
+	err := s.Init(g.app.soft)
+	if err == nil && unsigned {
+		err = s.Demand(g.app.soft, false)
+	}
+	return err
 }
 
 func (g operations) configCommand() *cobra.Command {

@@ -1,0 +1,65 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// signedMark is the key in the metadata of the log that says that signatures count on this bus.
+const signedMark = "io.jobgraph.signed"
+
+// Demand notes in the metadata of the log whether signatures count on this bus, for Demanded. Errors: ErrNotFound, ErrNotPermitted,
+// ErrUnavailable.
+func (s Streams) Demand(ctx context.Context, signatures bool) error {
+	log, err := s.bus.js.Stream(ctx, s.bus.names.Log)
+	if err != nil {
+		return fmt.Errorf("read stream %s: %w", s.bus.names.Log, class(err))
+	}
+	cfg := log.CachedInfo().Config
+	switch {
+	case demands(&cfg) == signatures:
+		return nil
+	case signatures:
+		cfg.Metadata[signedMark] = "true"
+	default:
+		delete(cfg.Metadata, signedMark)
+	}
+	if _, err := s.bus.js.UpdateStream(ctx, cfg); err != nil {
+		return fmt.Errorf("note at stream %s whether signatures count: %w", cfg.Name, class(err))
+	}
+	return nil
+}
+
+// demands reports whether the log of this configuration says that signatures count.
+func demands(log *jetstream.StreamConfig) bool { return log.Metadata[signedMark] != "" }
+
+// Demanded reports whether Demand has noted that signatures count on this bus. Errors: ErrNotFound, ErrUnavailable.
+func (s Streams) Demanded(ctx context.Context) (bool, error) {
+	log, err := s.bus.js.Stream(ctx, s.bus.names.Log)
+	if err != nil {
+		return false, fmt.Errorf("read stream %s: %w", s.bus.names.Log, class(err))
+	}
+	return demands(&log.CachedInfo().Config), nil
+}
+
+// CheckSigned returns why this process cannot serve a bus on which signatures count: it has no list of signers. It would count
+// forged answers, and leave out what the permissions of others ask for, so that jobs do not end. Errors: events.Faults, and those of
+// Demanded.
+func (s Streams) CheckSigned(ctx context.Context) error {
+	if s.bus.Signed() {
+		return nil
+	}
+	demanded, err := s.Demanded(ctx)
+	if err != nil || !demanded {
+		return err
+	}
+	return events.Faults{{
+		Code: events.CodeMissing, Field: "signers",
+		Message: fmt.Sprintf("this bus has roles: its log, stream %s, says that answers and control events count only with a signature, and this process has no list of the keys that count", s.bus.names.Log),
+		Hint:    "set JOBGRAPH_SIGNERS (--signers) to the signers.json that `jobgraph init --secure DIR` has made, as the .env file beside it does; if signatures are to count no longer: `jobgraph init --unsigned`",
+	}}
+}
