@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -30,15 +31,17 @@ func gatewayProgram() {
 const countPlan = `{"subjobs":[{"id":"count","goal":"Count the boxes in the hall","expert":"Counter","output_schema":` +
 	`{"type":"object","required":["boxes"],"properties":{"boxes":{"type":"integer","minimum":0}}}}]}`
 
-// counting starts a stack with a person who counts; it returns the address of the bus.
-func counting(t *testing.T) string {
+// counting starts a stack with a person who counts, and with experts of further cards; it returns the address of the bus.
+func counting(t *testing.T, more ...string) string {
 	t.Helper()
-	card := filepath.Join(t.TempDir(), "counter.md")
-	if err := os.WriteFile(card, []byte("---\nname: Counter\nkind: human\n---\nGo and look.\n"), 0o600); err != nil {
-		t.Fatal(err)
+	folder := t.TempDir()
+	for i, card := range append(more, "---\nname: Counter\nkind: human\n---\nGo and look.\n") {
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.md", i)), []byte(card), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	vars := map[string]string{"HOME": t.TempDir(), "JOBGRAPH_SANDBOX": "best-effort"}
-	stop, where := startUp(t, func(name string) (string, bool) { v, ok := vars[name]; return v, ok }, []string{"--experts", card})
+	stop, where := startUp(t, func(name string) (string, bool) { v, ok := vars[name]; return v, ok }, []string{"--experts", folder})
 	t.Cleanup(stop)
 	return where
 }

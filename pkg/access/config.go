@@ -48,7 +48,7 @@ type grant struct {
 func (i *Identity) grants(n events.Names) []grant {
 	var list []grant
 	for _, row := range Table(n) {
-		if local(row) {
+		if row.Local() {
 			continue
 		}
 		if slices.Contains(row.Publish, i.Role) && i.entitled(row.Verb) {
@@ -56,7 +56,7 @@ func (i *Identity) grants(n events.Names) []grant {
 				list = append(list, grant{subject: s, many: row.Many})
 			}
 		}
-		if slices.Contains(row.Subscribe, i.Role) {
+		if slices.Contains(row.Subscribe, i.Role) && !row.Asked {
 			for _, s := range i.concrete(row.Subject) {
 				list = append(list, grant{subject: s, stream: true})
 			}
@@ -65,9 +65,18 @@ func (i *Identity) grants(n events.Names) []grant {
 	return list
 }
 
-// local reports whether a subject is used only within the account of a runner.
-func local(row Row) bool {
-	return slices.Equal(row.Publish, row.Subscribe) && slices.Equal(row.Publish, []Role{Runner})
+// answers returns the requests that an identity outside the engine answers; its account exports them.
+func (i *Identity) answers(n events.Names) []grant {
+	var list []grant
+	for _, row := range Table(n) {
+		if row.Asked && !i.Role.Inside() && slices.Contains(row.Subscribe, i.Role) {
+			for _, s := range i.concrete(row.Subject) {
+				list = append(list, grant{subject: s, many: row.Many})
+			}
+		}
+	}
+	slices.SortFunc(list, compare)
+	return list
 }
 
 // Config writes the accounts of tenants in the form of a NATS server's configuration.
@@ -103,24 +112,50 @@ func (t *Tenant) write(b *strings.Builder) {
 	}
 	b.WriteString("    ]\n    exports: [\n")
 	for _, g := range slices.SortedFunc(maps.Keys(exports), compare) {
-		fmt.Fprintf(b, "      {%s: %s, accounts: [%s]%s}\n", g.kind(), strconv.Quote(g.subject), strings.Join(exports[g], ", "), g.response())
+		g.export(b, exports[g]...)
+	}
+	b.WriteString("    ]\n    imports: [\n")
+	for i := range t.Identities {
+		for _, g := range t.Identities[i].answers(n) {
+			g.importFrom(b, t.AccountOf(&t.Identities[i]))
+		}
 	}
 	b.WriteString("    ]\n  }\n")
 	for i := range t.Identities {
-		id := &t.Identities[i]
-		if id.Role.Inside() {
-			continue
+		if !t.Identities[i].Role.Inside() {
+			t.writeOutside(b, &t.Identities[i])
 		}
-		fmt.Fprintf(b, "  %s {\n    users: [\n", t.AccountOf(id))
-		id.write(b, n)
-		b.WriteString("    ]\n    imports: [\n")
-		list := id.grants(n)
-		slices.SortFunc(list, compare)
-		for _, g := range slices.Compact(list) {
-			fmt.Fprintf(b, "      {%s: {account: %s, subject: %s}}\n", g.kind(), t.Account(), strconv.Quote(g.subject))
-		}
-		b.WriteString("    ]\n  }\n")
 	}
+}
+
+// writeOutside writes the account of an identity outside the engine.
+func (t *Tenant) writeOutside(b *strings.Builder, id *Identity) {
+	n := t.Names()
+	fmt.Fprintf(b, "  %s {\n    users: [\n", t.AccountOf(id))
+	id.write(b, n)
+	b.WriteString("    ]\n")
+	if answers := id.answers(n); len(answers) > 0 {
+		b.WriteString("    exports: [\n")
+		for _, g := range answers {
+			g.export(b, t.Account())
+		}
+		b.WriteString("    ]\n")
+	}
+	b.WriteString("    imports: [\n")
+	list := id.grants(n)
+	slices.SortFunc(list, compare)
+	for _, g := range slices.Compact(list) {
+		g.importFrom(b, t.Account())
+	}
+	b.WriteString("    ]\n  }\n")
+}
+
+func (g grant) export(b *strings.Builder, to ...string) {
+	fmt.Fprintf(b, "      {%s: %s, accounts: [%s]%s}\n", g.kind(), strconv.Quote(g.subject), strings.Join(to, ", "), g.response())
+}
+
+func (g grant) importFrom(b *strings.Builder, account string) {
+	fmt.Fprintf(b, "      {%s: {account: %s, subject: %s}}\n", g.kind(), account, strconv.Quote(g.subject))
 }
 
 func compare(a, b grant) int { return strings.Compare(a.kind()+a.subject, b.kind()+b.subject) }

@@ -21,7 +21,7 @@ func (i *Identity) Permissions(n events.Names) Permissions {
 	if i.Role == Admin {
 		return Permissions{Publish: []string{">"}, Subscribe: []string{">"}}
 	}
-	p := Permissions{Subscribe: []string{i.Inbox() + ".>"}, Answers: i.Role.Inside()}
+	p := Permissions{Subscribe: []string{i.Inbox() + ".>"}, Answers: i.Role.Inside() || i.Role == Runner}
 	for _, row := range Table(n) {
 		if slices.Contains(row.Publish, i.Role) && i.entitled(row.Verb) {
 			p.Publish = append(p.Publish, i.concrete(row.Subject)...)

@@ -22,12 +22,21 @@ type Row struct {
 	Many bool
 	// Verb is the verb that is requested on the subject, if any: then the rights of a client count as well.
 	Verb string
+	// Asked is true if those outside the engine who may subscribe answer requests, instead of reading along.
+	Asked bool
+}
+
+// Local reports whether a subject is used within the account of a runner alone.
+func (r *Row) Local() bool {
+	return slices.Equal(r.Publish, r.Subscribe) && slices.Equal(r.Publish, runners)
 }
 
 var (
 	engine    = []Role{Scheduler, Planner, Gateway}
 	readers   = []Role{Scheduler, Planner, Gateway, Runner, Client, Viewer}
 	watchers  = []Role{Gateway, Client, Viewer}
+	askers    = []Role{Scheduler, Planner, Gateway, Client, Viewer}
+	runners   = []Role{Runner}
 	workers   = []Role{Planner, Runner}
 	writers   = []Role{Scheduler, Planner, Runner}
 	scheduler = []Role{Scheduler}
@@ -94,8 +103,10 @@ func traffic(n events.Names) []Row {
 		{Subject: n.Prefix() + ".dlq.webhook.>", About: "notices that no webhook took", Publish: []Role{Gateway}},
 		{Subject: n.PoolWork("~webhook"), About: "notices that are sent again", Publish: []Role{Gateway}},
 		{Subject: n.Prefix() + ".cancel.>", About: "ends of runs", Publish: []Role{Scheduler, Planner}, Subscribe: workers},
-		{Subject: "tools.>", About: "tools that programs offer beside a runner; in its account only", Publish: []Role{Runner}, Subscribe: []Role{Runner}},
-		{Subject: "$SRV.INFO.>", About: "which services are there", Publish: readers, Subscribe: engine, Many: true},
+		{Subject: "tools.>", About: "tools that programs offer beside a runner; in its account only", Publish: runners, Subscribe: runners},
+		{Subject: "$SRV.>", About: "the protocol of micro services, of a runner and such programs; in its account only", Publish: runners, Subscribe: runners},
+		{Subject: "$SRV.INFO.>", About: "which services are there", Publish: askers, Subscribe: engine, Many: true},
+		{Subject: "$SRV.INFO.jobgraph-runner", About: "which runners are there", Subscribe: runners, Many: true, Asked: true},
 		{Subject: "$SRV.>", About: "the protocol of micro services", Subscribe: engine},
 	}
 }
@@ -107,7 +118,7 @@ func verbs(n events.Names) []Row {
 		if v.On == "" {
 			continue
 		}
-		row := Row{Subject: n.API(v.Name), About: v.About, Verb: v.Name, Publish: []Role{Gateway, Client, Viewer}, Subscribe: []Role{Role(v.On)}}
+		row := Row{Subject: n.API(v.Name), About: v.About, Verb: v.Name, Publish: []Role{Gateway, Client, Viewer}, Subscribe: []Role{Role(v.On)}, Many: v.Each, Asked: true}
 		rows = append(rows, row)
 	}
 	return rows

@@ -32,15 +32,7 @@ func (s Services) Ask(ctx context.Context, subject string, header map[string][]s
 		}
 		return nil, nil, fmt.Errorf("ask %s: %w", subject, err)
 	}
-	code := reply.Header.Get(micro.ErrorCodeHeader)
-	if code == "" {
-		return reply.Data, nil, nil
-	}
-	fault = &events.Fault{}
-	if json.Unmarshal(reply.Data, fault) != nil || fault.Message == "" {
-		fault = &events.Fault{Code: events.Code(code), Message: reply.Header.Get(micro.ErrorHeader)}
-	}
-	return reply.Data, fault, nil
+	return reply.Data, refusedBy(reply), nil
 }
 
 // Offer describes an endpoint of a micro service.

@@ -30,7 +30,18 @@ type Services struct{ bus *Bus }
 // the form v1.2.3 is announced as 0.0.0-dev. Peers returns the metadata; describe returns that of each endpoint and may be nil.
 // stop waits until every accepted request is answered; then the context of the endpoints ends.
 func (s Services) Serve(name, version string, metadata map[string]string, endpoints map[string]Endpoint, describe func(verb string) map[string]string) (stop func(), err error) {
-	service, err := micro.AddService(s.bus.nc, micro.Config{Name: name, Version: microVersion(version), Description: "Jobgraph " + name, Metadata: metadata})
+	return s.serve(micro.Config{Name: name, Version: version, Metadata: metadata}, endpoints, describe)
+}
+
+// ServeEach is Serve for endpoints that each process answers for itself: a request gets an answer of each, see Gather.
+func (s Services) ServeEach(name, version string, metadata map[string]string, endpoints map[string]Endpoint, describe func(verb string) map[string]string) (stop func(), err error) {
+	return s.serve(micro.Config{Name: name, Version: version, Metadata: metadata, QueueGroupDisabled: true}, endpoints, describe)
+}
+
+func (s Services) serve(c micro.Config, endpoints map[string]Endpoint, describe func(verb string) map[string]string) (stop func(), err error) {
+	name := c.Name
+	c.Version, c.Description = microVersion(c.Version), "Jobgraph "+name
+	service, err := micro.AddService(s.bus.nc, c)
 	if err != nil {
 		return nil, fmt.Errorf("serve %s: %w", name, class(err))
 	}
@@ -188,11 +199,8 @@ func oneLine(text string) string {
 func (s Services) Request(ctx context.Context, subject string, body []byte) (answer []byte, fault *events.Fault, err error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	m := &nats.Msg{Subject: subject, Header: nats.Header{}, Data: body}
-	if zone := ZoneOf(ctx); zone != "" {
-		m.Header.Set(events.HeaderZone, zone)
-	}
-	if err := s.bus.sealing.seal(s.bus.names, &events.Message{Subject: subject, Header: m.Header, Body: body}); err != nil {
+	m, err := s.request(ctx, subject, body)
+	if err != nil {
 		return nil, nil, err
 	}
 	ctx, stop := s.bus.denials.guard(ctx, subject)
@@ -204,13 +212,27 @@ func (s Services) Request(ctx context.Context, subject string, body []byte) (ans
 		}
 		return nil, nil, fmt.Errorf("request %s: %w", subject, class(err))
 	}
+	return reply.Data, refusedBy(reply), nil
+}
+
+// request makes a signed request that says the time zone of the caller.
+func (s Services) request(ctx context.Context, subject string, body []byte) (*nats.Msg, error) {
+	m := &nats.Msg{Subject: subject, Header: nats.Header{}, Data: body}
+	if zone := ZoneOf(ctx); zone != "" {
+		m.Header.Set(events.HeaderZone, zone)
+	}
+	return m, s.bus.sealing.seal(s.bus.names, &events.Message{Subject: subject, Header: m.Header, Body: body})
+}
+
+// refusedBy is the fault in a reply, nil for an answer.
+func refusedBy(reply *nats.Msg) *events.Fault {
 	code := reply.Header.Get(micro.ErrorCodeHeader)
 	if code == "" {
-		return reply.Data, nil, nil
+		return nil
 	}
-	fault = &events.Fault{}
+	fault := &events.Fault{}
 	if json.Unmarshal(reply.Data, fault) != nil || fault.Message == "" {
 		fault = &events.Fault{Code: events.Code(code), Message: reply.Header.Get(micro.ErrorHeader)}
 	}
-	return reply.Data, fault, nil
+	return fault
 }

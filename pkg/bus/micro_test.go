@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
@@ -103,5 +104,35 @@ func TestCoreMessagesReachWhoListensNow(t *testing.T) {
 	noErr(t, b.Flush(ctx))
 	if len(got) != 0 {
 		t.Fatal("heard something after the stop")
+	}
+}
+
+// A caller that names a subject of a stream for the answer does not have a service write there.
+func TestAServiceAnswersOnNoSubjectOfOurs(t *testing.T) {
+	server := bustest.Start(t, bustest.Settings{})
+	b := server.Bus("test")
+	stop, err := b.Services().ServeEach("jobgraph", "1.2.3", nil, map[string]bus.Endpoint{
+		"echo": func(_ context.Context, body []byte) ([]byte, *events.Fault) { return body, nil },
+	}, nil)
+	noErr(t, err)
+	nc, err := nats.Connect("", nats.InProcessServer(server))
+	noErr(t, err)
+	defer nc.Close()
+	n := b.Names()
+	for _, reply := range []string{n.Event("j1", events.KindJobFinished), n.Request(), "$KV." + n.State + ".j1", "$JS.API.STREAM.PURGE." + n.Log} {
+		noErr(t, nc.PublishRequest(n.API("echo"), reply, []byte(`{"goal":"g"}`)))
+	}
+	m, err := nc.Request(n.API("echo"), []byte("x"), 10*time.Second) // After those before it.
+	noErr(t, err)
+	stop()
+	if string(m.Data) != "x" {
+		t.Errorf("answer %q", m.Data)
+	}
+	for _, stream := range []string{n.Log, n.Intake, "KV_" + n.State} {
+		facts, err := b.Streams().Info(t.Context(), stream)
+		noErr(t, err)
+		if facts.LastSeq != 0 {
+			t.Errorf("%s has %d messages", stream, facts.LastSeq)
+		}
 	}
 }

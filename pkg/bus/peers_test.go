@@ -58,3 +58,52 @@ func TestPeersAreAllInstancesOfAServiceUnderThePrefix(t *testing.T) {
 		}
 	})
 }
+
+func TestEveryProcessAnswersForItself(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
+		server := bustest.Start(t, bustest.Settings{Quiet: true})
+		b := server.Bus("one")
+		gather := func() (answers []string) {
+			t.Helper()
+			synctest.Wait() // Servers take subscriptions in goroutines of their own.
+			begun := time.Now()
+			err := b.Services().Gather(t.Context(), b.Names().API("who"), []byte("?"), func(answer []byte, fault *events.Fault) {
+				if fault != nil {
+					answer = []byte(fault.Message)
+				}
+				answers = append(answers, string(answer))
+			})
+			if len(answers) == 0 && !errors.Is(err, bus.ErrNobody) || len(answers) > 0 && err != nil {
+				t.Fatal(answers, err)
+			}
+			if took := time.Since(begun); took > time.Second {
+				t.Errorf("asking took %s", took)
+			}
+			slices.Sort(answers)
+			return answers
+		}
+		serve := func(on *bus.Bus, name string, fault *events.Fault) (stop func()) {
+			stop, err := on.Services().ServeEach("s", "", nil, map[string]bus.Endpoint{"who": func(_ context.Context, body []byte) ([]byte, *events.Fault) {
+				return append([]byte(name), body...), fault
+			}}, nil)
+			noErr(t, err)
+			return stop
+		}
+		if got := gather(); len(got) != 0 {
+			t.Errorf("nobody answers %v", got)
+		}
+		defer serve(b, "a", nil)()
+		stop := serve(server.Connect("two"), "b", nil)
+		defer serve(server.Connect("three"), "c", &events.Fault{Code: events.CodeInvalid, Message: "no"})()
+		if got := gather(); !slices.Equal(got, []string{"a?", "b?", "no"}) {
+			t.Errorf("answers are %v", got)
+		}
+		stop()
+		if got := gather(); !slices.Equal(got, []string{"a?", "no"}) {
+			t.Errorf("answers are %v when one is gone", got)
+		}
+		ctx, end := context.WithCancel(t.Context())
+		end()
+		wantErr(t, b.Services().Gather(ctx, b.Names().API("who"), nil, func([]byte, *events.Fault) { t.Error("answered") }), bus.ErrUnavailable)
+	})
+}

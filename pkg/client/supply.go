@@ -1,12 +1,19 @@
 package client
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// Supply reads what work depends on: budgets, pools of workers, models.
+// Supply reads what work depends on: budgets, pools of workers, models, runners and their runs.
 type Supply struct{ client *Client }
 
 // SupplyOf returns the access to budgets, pools and models.
@@ -32,4 +39,47 @@ func (s Supply) Models(ctx context.Context) ([]verb.ConfiguredModel, error) {
 	var out verb.ConfiguredModels
 	err := s.client.ask(ctx, "models", struct{}{}, &out)
 	return out.Models, err
+}
+
+// Runs lists the runs that all runners have in hand, oldest first; none without a runner. The limit applies to each runner by itself. Errors: *events.Fault if a runner refuses, those of the bus.
+func (s Supply) Runs(ctx context.Context, q verb.RunQuery) (verb.RunList, error) {
+	all := verb.RunList{Runs: []verb.HeldRun{}}
+	err := gather(ctx, s.client, "runs", q, func(one verb.RunList) {
+		all.Runs, all.Total = append(all.Runs, one.Runs...), all.Total+one.Total
+	})
+	slices.SortFunc(all.Runs, func(a, b verb.HeldRun) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.JobID, b.JobID), cmp.Compare(a.SubJob, b.SubJob), cmp.Compare(a.Runner, b.Runner))
+	})
+	return all, err
+}
+
+// Runners lists all runners by their names. Errors: *events.Fault if a runner refuses, those of the bus.
+func (s Supply) Runners(ctx context.Context) ([]verb.RunnerLine, error) {
+	all := []verb.RunnerLine{}
+	err := gather(ctx, s.client, "runners", struct{}{}, func(one verb.RunnerList) { all = append(all, one.Runners...) })
+	slices.SortFunc(all, func(a, b verb.RunnerLine) int { return cmp.Compare(a.Runner, b.Runner) })
+	return all, err
+}
+
+// gather asks every process that answers a verb for itself. The first refusal is the error.
+func gather[T any](ctx context.Context, c *Client, name string, request any, each func(T)) error {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	var refused error
+	err = c.bus.Services().Gather(ctx, c.Names().API(name), body, func(answer []byte, fault *events.Fault) {
+		var one T
+		if fault != nil {
+			refused = cmp.Or(refused, error(fault))
+		} else if err := json.Unmarshal(answer, &one); err != nil {
+			refused = cmp.Or(refused, fmt.Errorf("%s: %w", name, err))
+		} else {
+			each(one)
+		}
+	})
+	if errors.Is(err, bus.ErrNobody) {
+		return nil
+	}
+	return cmp.Or(err, refused)
 }

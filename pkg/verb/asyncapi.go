@@ -70,6 +70,10 @@ func (d *asyncDocument) verb(v *Verb, names events.Names) {
 	replies["reply"] = object{"$ref": "#/components/messages/" + id + ".reply"}
 	d.channel(id, names.API(v.Name), v.About, object{"request": object{"$ref": "#/components/messages/" + id + ".request"}})
 	d.channels[id+".reply"] = object{"address": nil, "title": v.Name + ", answered", "messages": replies, "description": "The subject that the request names for its reply."}
+	bindings := object{"bindingVersion": "0.1.0"}
+	if !v.Each {
+		bindings["queue"] = "q"
+	}
 	codes := make([]string, 0, len(v.Faults))
 	for _, c := range v.Faults {
 		codes = append(codes, string(c))
@@ -80,7 +84,7 @@ func (d *asyncDocument) verb(v *Verb, names events.Names) {
 			"address": object{"location": "$message.header#/reply"}, "channel": ref("channels", id+".reply"),
 			"messages": []object{ref("channels", id+".reply", "messages", "reply"), ref("channels", id+".reply", "messages", "fault")},
 		},
-		"bindings": object{"nats": object{"queue": "q", "bindingVersion": "0.1.0"}},
+		"bindings": object{"nats": bindings},
 		"x-roles":  v.Needs(), "x-effect": string(v.Effect), "x-service": v.On, "x-faults": codes,
 	}
 }

@@ -99,9 +99,13 @@ func supply() []Verb {
 	}
 	budgets := read("budgets", "Shows budgets: limits, what is spent, what is left, when they renew.", scheduler, BudgetQuery{}, BudgetList{})
 	budgets.Faults = missing
+	runs := read("runs", "Lists the runs that runners have in hand.", runner, RunQuery{}, RunList{})
+	runners := read("runners", "Lists the runners with their pools and experts, and the tools that an agent lacks there.", runner, nil, RunnerList{})
+	runs.Each, runners.Each = true, true
 	return []Verb{
 		budgets,
 		read("pools", "Lists pools of work with what waits, what is in hand, and their experts.", scheduler, nil, PoolList{}),
 		read("models", "Lists the configured models of a planner with prices, limits and the room that is left.", planner, nil, ConfiguredModels{}),
+		runs, runners,
 	}
 }

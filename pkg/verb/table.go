@@ -10,6 +10,7 @@ import (
 const (
 	scheduler = "scheduler"
 	planner   = "planner"
+	runner    = "runner"
 )
 
 var (

@@ -52,6 +52,9 @@ type Verb struct {
 	Faults []events.Code
 	// On is the service that answers it on the bus; empty for a verb that only the gateway has.
 	On string
+	// Each is true if every process of the service answers for itself on the bus: a request gets one answer of each. The gateway
+	// and our clients put the lists of all together.
+	Each bool
 	// By names the fields of the input that hold the user who asks. The gateway sets them.
 	By []string
 	// CLI is the command line that does the same: {id} stands for a job, {at} for a job or JOB/SUBJOB, {subjob} for a SubJob; empty if
@@ -143,6 +146,9 @@ func Metadata(name string) map[string]string {
 	}
 	if len(codes) > 0 {
 		m["faults"] = strings.Join(codes, " ")
+	}
+	if v.Each {
+		m["answers"] = "each process"
 	}
 	for key, schema := range map[string]string{"input_schema": v.InputSchema(), "output_schema": v.OutputSchema()} {
 		if text, ok := Schema(schema); ok {

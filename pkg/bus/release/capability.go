@@ -23,6 +23,7 @@ const (
 	Scheduler Service = "jobgraph-scheduler"
 	Planner   Service = "jobgraph-planner"
 	Gateway   Service = "jobgraph-gateway" // It declares no capabilities; its address identifies it.
+	Runner    Service = "jobgraph-runner"  // It declares no capabilities; its cards say what it supports.
 )
 
 // AddressKey is the metadata key of the address at which a gateway serves HTTP.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events/store"
@@ -26,6 +27,8 @@ type Lease struct {
 	unsure bool      // The outcome of the latest append is unknown: the journal may continue after last.
 	over   bool      // The record of the run's end is stored.
 	gone   error     // The result of Hooks.Lost; nil while the claim may hold.
+
+	until atomic.Int64 // When the lease passes, in nanoseconds since 1970; for those who cannot wait for the turn.
 }
 
 // Hooks report changes of a lease.
@@ -50,7 +53,7 @@ const lastBound = time.Second
 // announces, or the zero value. Errors: store.ErrConflict if the journal has continued, or those of the journal.
 func Take(ctx context.Context, in Journal, r Run, behind uint64, first run.Effect, hooks Hooks) (*Lease, error) {
 	l := &Lease{Run: r, journal: in, stored: hooks.Stored, lost: hooks.Lost, turn: make(chan struct{}, 1)}
-	l.fresh = time.Now()
+	l.renewed(time.Now())
 	seq, err := in.Append(r.Job, r.SubJob, run.Claimed(r.Run, r.Owner, r.Lease, r.Resumes, first), behind).Wait(ctx)
 	if err != nil && !errors.Is(err, store.ErrConflict) {
 		seq, err = l.claimed(ctx, behind) // The outcome is unknown; read the journal.
@@ -61,6 +64,15 @@ func Take(ctx context.Context, in Journal, r Run, behind uint64, first run.Effec
 	l.last = seq
 	return l, nil
 }
+
+// renewed notes when the latest claim or renewal was sent.
+func (l *Lease) renewed(sent time.Time) {
+	l.fresh = sent
+	l.until.Store(sent.Add(l.Run.Lease).UnixNano())
+}
+
+// Until is when the lease passes unless it is renewed. It waits for no append under way.
+func (l *Lease) Until() time.Time { return time.Unix(0, l.until.Load()).UTC() }
 
 // claimed reads the journal to find out whether a claim with an unknown outcome was stored.
 func (l *Lease) claimed(ctx context.Context, behind uint64) (uint64, error) {
@@ -108,7 +120,7 @@ func (l *Lease) Append(ctx context.Context, rec events.JournalRecord) error {
 			if err == nil {
 				l.keep(rec, seq)
 				if rec.Type == events.JournalRenewed {
-					l.fresh = sent
+					l.renewed(sent)
 				}
 			}
 			return err

@@ -148,8 +148,8 @@ func (a *llmKind) build(c *catalog, s *Settings, f *cardFile) (*expert.Expert, e
 		return nil, events.Faults{{Code: events.CodeInvalid, Field: "actions", Message: message, Hint: hint}}
 	}
 	config.Workspaces, config.KeepFailed, config.Artifacts = s.WorkDir, s.KeepFailed, f.artifacts()
-	searches(&config, s)
 	x := &expert.Expert{Card: f.card}
+	searches(&config, x, s)
 	x.Card.Tags = slices.DeleteFunc(slices.Clone(x.Card.Tags), func(tag string) bool { return strings.HasPrefix(tag, events.ToolsTag) })
 	if faults := a.programs(&config, x, s, f); len(faults) > 0 {
 		return nil, faults
@@ -181,6 +181,7 @@ func (a *llmKind) build(c *catalog, s *Settings, f *cardFile) (*expert.Expert, e
 		return nil, faults
 	}
 	models.boxes.hold()
+	x.Tools = config.Tools
 	x.Runner, x.Close = runner, func() {
 		runner.Close()
 		models.boxes.drop()

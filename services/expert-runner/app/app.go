@@ -127,6 +127,9 @@ func (r *runner) members(work context.Context) ([]host.Member, error) {
 	}
 	renewed := r.bus.OnReconnect(r.loop.Renew)
 	r.process.Cleanup("requests to stop", 0, func(context.Context) error { stop(); renewed(); return nil })
+	if err := r.answer(); err != nil {
+		return nil, err
+	}
 	if err := r.prepare(r.process.Intake()); err != nil {
 		return nil, err
 	}

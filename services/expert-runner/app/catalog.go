@@ -172,8 +172,16 @@ func (c *catalog) cards() []events.Card {
 // pools returns the pools to serve: the requested ones and those of experts that run here. Pools of kind nats are served by their
 // own workers.
 func (c *catalog) pools(asked []string) []string {
+	var experts []*expert.Expert
+	for _, id := range c.ids() {
+		experts = append(experts, c.experts[id])
+	}
+	return poolsOf(experts, asked)
+}
+
+func poolsOf(experts []*expert.Expert, asked []string) []string {
 	pools := slices.Clone(asked)
-	for _, x := range c.experts {
+	for _, x := range experts {
 		if x.Runner != nil {
 			pools = append(pools, x.Card.Pool)
 		}

@@ -50,7 +50,7 @@ func (a *llmKind) programs(config *agent.Config, x *expert.Expert, s *Settings, 
 	box, policy, err := s.openUntrusted(&a.Run, filepath.Dir(f.path))
 	switch {
 	case errors.Is(err, sandbox.ErrUnavailable) && a.Run.Level == "":
-		config.Tools = without(config.Tools, tool.Run)
+		withhold(config, x, "needs a sandbox: "+oneLine(err), tool.Run)
 		x.Card.Tags = append(slices.Clone(x.Card.Tags), notOffered(err))
 		return nil
 	case err != nil:
@@ -61,8 +61,9 @@ func (a *llmKind) programs(config *agent.Config, x *expert.Expert, s *Settings, 
 	policy.Limits = boundedPrograms(policy.Limits)
 	programs := s.programs(box, policy)
 	if _, err := programs.Find(agent.Shell); err != nil {
-		config.Tools = without(config.Tools, tool.Run)
-		x.Card.Tags = append(slices.Clone(x.Card.Tags), events.ToolsTag+tool.Run+" needs a shell in the path of programs: "+oneLine(err))
+		why := "needs a shell in the path of programs: " + oneLine(err)
+		withhold(config, x, why, tool.Run)
+		x.Card.Tags = append(slices.Clone(x.Card.Tags), events.ToolsTag+tool.Run+" "+why)
 		return nil
 	}
 	x.Card.Tags = boxed(x.Card.Tags, box)
@@ -76,14 +77,21 @@ func (s *Settings) programs(box *sandbox.Box, policy sandbox.Policy) *program.Ru
 }
 
 // searches gives an agent the configured web search. Without one, the tool is not offered.
-func searches(config *agent.Config, s *Settings) {
+func searches(config *agent.Config, x *expert.Expert, s *Settings) {
 	if config.Search = s.search; config.Search == nil && s.boxes != nil {
-		config.Tools = without(config.Tools, tool.SearchWeb)
+		withhold(config, x, "nothing is configured that searches the web: set --search-url or a key", tool.SearchWeb)
 	}
 }
 
-func without(names []string, one string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == one })
+// withhold takes tools from an agent, and returns those of them that it had.
+func withhold(config *agent.Config, x *expert.Expert, why string, names ...string) (had []string) {
+	for _, name := range names {
+		if slices.Contains(config.Tools, name) {
+			had, x.Lacks = append(had, name), append(x.Lacks, expert.Lack{Tool: name, Reason: why})
+		}
+	}
+	config.Tools = slices.DeleteFunc(slices.Clone(config.Tools), func(name string) bool { return slices.Contains(had, name) })
+	return had
 }
 
 // notOffered is the tag of a card whose tool run is not offered.

@@ -112,12 +112,9 @@ func (a *llmKind) bench(config *agent.Config, x *expert.Expert, c *catalog, s *S
 	boxes := c.models.boxes
 	b := &bench{servers: boxes.placed, owner: boxes.placing, settings: boxes.settings}
 	lacks := func(why string, names ...string) {
-		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(config.Tools, name) })
-		if len(names) == 0 {
-			return
+		if had := withhold(config, x, why, names...); len(had) > 0 {
+			x.Card.Tags = append(x.Card.Tags, events.ToolsTag+strings.Join(had, ",")+" "+why)
 		}
-		config.Tools = slices.DeleteFunc(slices.Clone(config.Tools), func(name string) bool { return slices.Contains(names, name) })
-		x.Card.Tags = append(x.Card.Tags, events.ToolsTag+strings.Join(names, ",")+" "+why)
 	}
 	path, err := s.findTools()
 	if err != nil {

@@ -157,7 +157,7 @@ func TestTheAPIStandsBesideHealthAndMetrics(t *testing.T) {
 	if status, body := get(t, at+"/api/v1/experts", s.StartToken); status != http.StatusOK || body != `{"experts":[]}` {
 		t.Errorf("%d %s", status, body)
 	}
-	if status, body := get(t, at+"/api/v1/health", s.StartToken); status != http.StatusOK || !strings.Contains(body, `"services":{"gateway":1,"planner":0,"scheduler":0}`) {
+	if status, body := get(t, at+"/api/v1/health", s.StartToken); status != http.StatusOK || !strings.Contains(body, `"services":{"gateway":1,"planner":0,"runner":0,"scheduler":0}`) {
 		t.Errorf("%d %s", status, body)
 	}
 	var where []string

@@ -62,7 +62,7 @@ func examples() map[string]string {
 		"plan template":             "jobgraph plan template native -o yaml",
 		"plan update":               "jobgraph plan update trip --step look --step ask --step go",
 		"budgets":                   "jobgraph budgets\njobgraph budgets --session support-7",
-		"pools":                     "jobgraph pools",
+		"pools":                     "jobgraph pools\njobgraph pools --runs\njobgraph pools --runners -o json",
 		"models":                    "jobgraph models -o wide",
 		"users show":                "jobgraph users show ann",
 		"users set":                 "jobgraph users set ann --timezone Europe/Berlin",

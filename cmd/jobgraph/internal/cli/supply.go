@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -61,23 +62,77 @@ func amount(s events.Spent) string {
 }
 
 func (g supplies) poolsCommand() *cobra.Command {
-	return g.app.connected("pools", "List pools of work: what waits, what is in hand, whether workers read them", cobra.NoArgs, func(ctx context.Context, c *client.Client, _ []string) error {
-		pools, err := client.SupplyOf(c).Pools(ctx)
-		if err != nil {
-			return err
+	var runs, runners bool
+	c := g.app.connected("pools", "List pools of work: what waits, what is in hand, whether workers read them", cobra.NoArgs, func(ctx context.Context, c *client.Client, _ []string) error {
+		switch {
+		case runs && runners:
+			return usageError{errors.New("give --runs or --runners, not both")}
+		case runs:
+			return g.writeRuns(ctx, c)
+		case runners:
+			return g.writeRunners(ctx, c)
 		}
-		table := output.Table{Head: []string{"POOL", "WAITING", "IN HAND", "AGAIN", "READERS", "LIMIT", "EXPERTS"}}
-		for _, p := range pools {
-			name := p.Pool
-			if p.Batches {
-				name += " (batches)"
-			}
-			table.Rows = append(table.Rows, output.Row{Name: p.Pool, Value: p, Cells: []string{
-				name, strconv.FormatUint(p.Waiting, 10), strconv.Itoa(p.InHand), strconv.Itoa(p.Again), strconv.Itoa(p.Readers), number(p.Limit), dash(strings.Join(p.Experts, ", ")),
-			}})
-		}
-		return g.app.write(table)
+		return g.writePools(ctx, c)
 	})
+	c.Flags().BoolVar(&runs, "runs", false, "list the runs that runners have in hand instead, and until when their leases last")
+	c.Flags().BoolVar(&runners, "runners", false, "list the runners instead, with their experts and the tools that an agent lacks there")
+	return c
+}
+
+func (g supplies) writePools(ctx context.Context, c *client.Client) error {
+	pools, err := client.SupplyOf(c).Pools(ctx)
+	if err != nil {
+		return err
+	}
+	table := output.Table{Head: []string{"POOL", "WAITING", "IN HAND", "AGAIN", "READERS", "LIMIT", "EXPERTS"}}
+	for _, p := range pools {
+		name := p.Pool
+		if p.Batches {
+			name += " (batches)"
+		}
+		table.Rows = append(table.Rows, output.Row{Name: p.Pool, Value: p, Cells: []string{
+			name, strconv.FormatUint(p.Waiting, 10), strconv.Itoa(p.InHand), strconv.Itoa(p.Again), strconv.Itoa(p.Readers), number(p.Limit), dash(strings.Join(p.Experts, ", ")),
+		}})
+	}
+	return g.app.write(table)
+}
+
+func (g supplies) writeRuns(ctx context.Context, c *client.Client) error {
+	list, err := client.SupplyOf(c).Runs(ctx, verb.RunQuery{})
+	if err != nil {
+		return err
+	}
+	table := output.Table{Head: []string{"JOB", "SUBJOB", "RUN", "ATTEMPT", "EXPERT", "POOL", "SINCE", "LEASE UNTIL", "RUNNER"}}
+	for _, r := range list.Runs {
+		table.Rows = append(table.Rows, output.Row{Name: fmt.Sprintf("%s/%s/%d", r.JobID, r.SubJob, r.Run), Value: r, Cells: []string{
+			r.JobID, r.SubJob, strconv.Itoa(r.Run), strconv.Itoa(r.Attempt), r.Expert, r.Pool, moment(r.Since), moment(r.LeaseUntil), r.Runner,
+		}})
+	}
+	if missing := list.Total - len(list.Runs); missing > 0 {
+		g.app.note("%d more runs are in hand", missing)
+	}
+	return g.app.write(table)
+}
+
+func (g supplies) writeRunners(ctx context.Context, c *client.Client) error {
+	runners, err := client.SupplyOf(c).Runners(ctx)
+	if err != nil {
+		return err
+	}
+	table := output.Table{Head: []string{"RUNNER", "VERSION", "POOLS", "IN HAND", "AT ONCE", "EXPERTS", "LACKS"}}
+	for _, r := range runners {
+		var experts, lacks []string
+		for _, x := range r.Experts {
+			experts = append(experts, x.ID)
+			for _, l := range x.Lacks {
+				lacks = append(lacks, x.ID+": "+l.Tool)
+			}
+		}
+		table.Rows = append(table.Rows, output.Row{Name: r.Runner, Value: r, Cells: []string{
+			r.Runner, r.Version, strings.Join(r.Pools, ", "), strconv.Itoa(r.InHand), strconv.Itoa(r.Concurrency), dash(strings.Join(experts, ", ")), dash(strings.Join(lacks, ", ")),
+		}})
+	}
+	return g.app.write(table)
 }
 
 // number shows a number that may be absent.

@@ -37,6 +37,9 @@ type Expert struct {
 	Reconciler Reconciler
 	// History is how much of the session's history its runs get, in bytes of text; 0 for nothing. nil means item.DefaultHistory.
 	History *int
+	// Tools are the names of the tools that an agent has here, or patterns of names; Lacks are tools of its card that are not offered.
+	Tools []string
+	Lacks []Lack
 	// Light experts use few resources while they wait, so that many may be fetched ahead: Go functions do, processes do
 	// not.
 	Light bool
@@ -45,6 +48,9 @@ type Expert struct {
 	// Close releases its resources, after it was replaced or withdrawn and its last run has ended; may be nil.
 	Close func()
 }
+
+// Lack is a tool that is not offered, and why.
+type Lack struct{ Tool, Reason string }
 
 // Reconciler finds out whether an effect with an unknown outcome took place. It never makes the effect, and returns soon
 // after ctx has ended. An error becomes the outcome run.Unknown with the reason.

@@ -128,6 +128,7 @@ func (r *run) take(d task.Decision) error {
 		return err
 	}
 	r.hold, r.effects.known, r.announced = h, d.Effects, announced
+	r.claimed.Store(h)
 	if d.Pending() {
 		r.decision = &d
 	}

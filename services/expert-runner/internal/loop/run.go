@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -38,7 +39,9 @@ type run struct {
 	ctx        context.Context // Ends with the run; others end it by cancel.
 	cancel     context.CancelCauseFunc
 	heartbeat  heartbeat
-	hold       *lease.Lease // nil for pure experts, and before the claim.
+	hold       *lease.Lease                // nil for pure experts, and before the claim.
+	claimed    atomic.Pointer[lease.Lease] // hold, for those who list the runs.
+	taken      time.Time                   // When the delivery was taken in hand.
 	leaseWatch leaseWatch
 	started    time.Time
 	// announced is true once the journal has the expert's first effect, with the claim or after it.
@@ -72,7 +75,7 @@ func (l *Loop) handle(work context.Context, d *queue.Delivery) (quick bool) {
 		l.unknown(o, d)
 		return false
 	}
-	r := &run{Order: o, loop: l, id: o.ID(), expert: x.Expert, gate: x.gate, meter: x.meter, delivery: d}
+	r := &run{Order: o, loop: l, id: o.ID(), expert: x.Expert, gate: x.gate, meter: x.meter, delivery: d, taken: time.Now()}
 	r.base, r.leaseWatch.run, r.effects.run, r.watched.run = work, r, r, r
 	r.payloads = payloads{l, o.Job}
 	r.ctx, r.cancel = context.WithCancelCause(work)

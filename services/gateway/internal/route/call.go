@@ -23,6 +23,7 @@ func (g *Gateway) answerer(name string) func(c *call) error {
 		"actions": actionsOf, "payload": payload, "export": export, "preview": preview, "render": rendering, "layout": layout, "me": me,
 		"chat": chat, "responses": respond, "models.list": listModels, "models.get": showModel,
 		"experts": experts, "dlq": letters, "dlq.get": letter, "dlq.retry": retryLetter, "health": health,
+		"runs": runs, "runners": runners,
 	}
 	if f, ok := own[name]; ok {
 		return f

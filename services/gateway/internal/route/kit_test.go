@@ -70,7 +70,7 @@ func open(t *testing.T, a answers, change func(*route.Settings)) *site {
 	s := &site{T: t, bus: bustest.Start(t, bustest.Settings{}).Bus("gateway"), tokens: filepath.Join(t.TempDir(), "tokens.yaml"), log: &lines{}}
 	endpoints := map[string]bus.Endpoint{}
 	for _, v := range verb.All() {
-		if v.On == "" {
+		if v.On == "" || v.Each {
 			continue
 		}
 		endpoints[v.Name] = func(_ context.Context, body []byte) ([]byte, *events.Fault) {

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/release"
+	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
@@ -93,6 +95,27 @@ func experts(c *call) error {
 	return c.reply(verb.ExpertList{Experts: list})
 }
 
+// runs lists what all runners have in hand.
+func runs(c *call) error {
+	var q verb.RunQuery
+	if err := c.into(&q); err != nil {
+		return err
+	}
+	list, err := client.SupplyOf(c.gateway.Client).Runs(c.r.Context(), q)
+	if err != nil {
+		return err
+	}
+	return c.reply(list)
+}
+
+func runners(c *call) error {
+	list, err := client.SupplyOf(c.gateway.Client).Runners(c.r.Context())
+	if err != nil {
+		return err
+	}
+	return c.reply(verb.RunnerList{Runners: list})
+}
+
 func letters(c *call) error {
 	list, err := c.gateway.Client.DeadLetters().List(c.r.Context())
 	if err != nil {
@@ -132,13 +155,20 @@ func health(c *call) error {
 	for _, r := range c.gateway.Health(ctx) {
 		out.Reasons = append(out.Reasons, verb.HealthReason{Name: r.Name, Text: r.Reason})
 	}
-	for _, service := range []release.Service{release.Scheduler, release.Planner, release.Gateway} {
-		n := 0
-		err := c.gateway.Client.Bus().Services().Peers(ctx, string(service), func(bus.Peer) { n++ })
-		if err != nil && !errors.Is(err, bus.ErrNobody) {
-			return err
+	services := []release.Service{release.Scheduler, release.Planner, release.Gateway, release.Runner}
+	there, errs := make([]int, len(services)), make([]error, len(services))
+	var all sync.WaitGroup
+	for i, service := range services {
+		all.Go(func() {
+			errs[i] = c.gateway.Client.Bus().Services().Peers(ctx, string(service), func(bus.Peer) { there[i]++ })
+		})
+	}
+	all.Wait()
+	for i, service := range services {
+		if errs[i] != nil && !errors.Is(errs[i], bus.ErrNobody) {
+			return errs[i]
 		}
-		out.Services[strings.TrimPrefix(string(service), "jobgraph-")] = n
+		out.Services[strings.TrimPrefix(string(service), "jobgraph-")] = there[i]
 	}
 	out.Ready = len(out.Reasons) == 0
 	return c.reply(out)

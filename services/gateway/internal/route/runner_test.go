@@ -1,0 +1,91 @@
+package route_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/verb"
+)
+
+// runner answers for itself as a runner does.
+func (s *site) runner(runs verb.RunList, itself verb.RunnerLine, fault *events.Fault) (stop func()) {
+	s.Helper()
+	answer := func(of any) bus.Endpoint {
+		return func(context.Context, []byte) ([]byte, *events.Fault) {
+			body, err := json.Marshal(of)
+			if err != nil {
+				s.Error(err)
+			}
+			return body, fault
+		}
+	}
+	stop, err := s.bus.Services().ServeEach("jobgraph-runner", "", nil, map[string]bus.Endpoint{"runs": answer(runs), "runners": answer(verb.RunnerList{Runners: []verb.RunnerLine{itself}})}, nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	if err := s.bus.Flush(s.Context()); err != nil {
+		s.Fatal(err)
+	}
+	return stop
+}
+
+func TestTheListsOfAllRunnersAreOne(t *testing.T) {
+	s := open(t, nil, nil)
+	get := func(path string, into any) {
+		t.Helper()
+		status, body := s.ask(verb.Viewer, http.MethodGet, path, "")
+		if status != http.StatusOK {
+			t.Fatal(status, body)
+		}
+		if err := json.Unmarshal([]byte(body), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if status, body := s.ask(verb.Viewer, http.MethodGet, "/api/v1/runs", ""); status != http.StatusOK || body != `{"runs":[],"total":0}` {
+		t.Errorf("without a runner: %d %s", status, body)
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	run := func(runner, job string, since time.Duration) verb.HeldRun {
+		return verb.HeldRun{Runner: runner, JobID: job, SubJob: "a", Run: 1, Attempt: 1, Expert: "x", Pool: "default", Since: at.Add(since), LeaseUntil: at.Add(since + time.Minute)}
+	}
+	defer s.runner(verb.RunList{Runs: []verb.HeldRun{run("r2", "j2", 1), run("r2", "j3", 3)}, Total: 7}, verb.RunnerLine{Runner: "r2", Pools: []string{"default"}}, nil)()
+	defer s.runner(verb.RunList{Runs: []verb.HeldRun{run("r1", "j1", 2)}, Total: 1}, verb.RunnerLine{Runner: "r1"}, nil)()
+	var runs verb.RunList
+	get("/api/v1/runs?limit=2", &runs)
+	if d := cmp.Diff(verb.RunList{Runs: []verb.HeldRun{run("r2", "j2", 1), run("r1", "j1", 2), run("r2", "j3", 3)}, Total: 8}, runs); d != "" {
+		t.Error(d)
+	}
+	var runners verb.RunnerList
+	get("/api/v1/runners", &runners)
+	if len(runners.Runners) != 2 || runners.Runners[0].Runner != "r1" || runners.Runners[1].Runner != "r2" {
+		t.Errorf("%+v", runners)
+	}
+	var health verb.HealthReport
+	get("/api/v1/health", &health)
+	if health.Services["runner"] != 2 || health.Services["planner"] != 0 {
+		t.Errorf("%+v", health)
+	}
+	s.refused(s.request(verb.Viewer, http.MethodGet, "/api/v1/runs?limit=x", ""), http.StatusBadRequest, events.CodeInvalid)
+	s.refused(s.request(verb.Viewer, http.MethodGet, "/api/v1/runs?pool=x", ""), http.StatusBadRequest, events.CodeUnknownField)
+}
+
+// A list that lacks what a runner would not say is no list.
+func TestTheRefusalOfARunnerIsThatOfTheList(t *testing.T) {
+	s := open(t, nil, nil)
+	defer s.runner(verb.RunList{}, verb.RunnerLine{}, nil)()
+	defer s.runner(verb.RunList{}, verb.RunnerLine{}, &events.Fault{Code: events.CodeTooLarge, Message: "the answer is too large", Hint: "ask for less"})()
+	for _, path := range []string{"/api/v1/runs", "/api/v1/runners"} {
+		status, body := s.ask(verb.Viewer, http.MethodGet, path, "")
+		if status != http.StatusRequestEntityTooLarge || !strings.Contains(body, "too_large") {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+}
