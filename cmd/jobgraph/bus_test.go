@@ -75,6 +75,7 @@ var busExamples = []example{
 	{verb: "schedule.trigger", input: `{"id":"nightly","by":"ann"}`},
 	{verb: "schedule.get", input: `{"id":"nightly"}`, until: `"status":"running"`},
 	{verb: "schedule.delete", input: `{"id":"nightly","by":"ann"}`},
+	{verb: "dlq.retry", input: `{"id":"request:7","by":"ann"}`},
 	{verb: "users.set", input: `{"user":"ann","timezone":"Europe/Rome"}`},
 	{verb: "users.get", input: `{"user":"ann"}`},
 	{verb: "budgets", input: `{}`},

@@ -36,8 +36,8 @@ func awaitDead(s *script, args []string) {
 	defer sub.Stop()
 	list, err := sub.Next(s.ctx, 1)
 	s.Check(err)
-	subject := list[0].Message().Subject
-	s.Setenv("DEAD", args[0]+":"+subject[strings.LastIndexByte(subject, '.')+1:])
+	_, id, _ := strings.Cut(list[0].Message().Subject, ".dlq.")
+	s.Setenv("DEAD", strings.ReplaceAll(id, ".", ":"))
 }
 
 func awaitEvent(s *script, args []string) {

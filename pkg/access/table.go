@@ -99,9 +99,8 @@ func traffic(n events.Names) []Row {
 		{Subject: item.LiveSubjects(n).All(), About: "live items", Publish: workers},
 		{Subject: n.Live("*", "*"), About: "live items for those who are there", Publish: workers, Subscribe: watchers},
 		{Subject: n.AllAside(), About: "dead letters", Publish: []Role{Scheduler, Planner}},
-		{Subject: n.Prefix() + ".dlq.work.>", About: "work that no runner understands", Publish: []Role{Runner}},
+		{Subject: n.Prefix() + ".dlq.work.*.{pool}", About: "work that no runner understands", Publish: []Role{Runner}},
 		{Subject: n.Prefix() + ".dlq.webhook.>", About: "notices that no webhook took", Publish: []Role{Gateway}},
-		{Subject: n.PoolWork("~webhook"), About: "notices that are sent again", Publish: []Role{Gateway}},
 		{Subject: n.Prefix() + ".cancel.>", About: "ends of runs", Publish: []Role{Scheduler, Planner}, Subscribe: workers},
 		{Subject: "tools.>", About: "tools that programs offer beside a runner; in its account only", Publish: runners, Subscribe: runners},
 		{Subject: "$SRV.>", About: "the protocol of micro services, of a runner and such programs; in its account only", Publish: runners, Subscribe: runners},
@@ -184,7 +183,7 @@ func streams(n events.Names) []Row {
 		}
 		rows = append(rows, row)
 	}
-	rows = append(rows, Row{Subject: api + "STREAM.PURGE." + n.Aside, About: "the end of a dead letter that was tried again", Publish: []Role{Gateway}})
+	rows = append(rows, Row{Subject: api + "STREAM.PURGE." + n.Aside, About: "the end of a dead letter that was tried again", Publish: scheduler})
 	for _, pool := range []string{"{pool}", batch.Pool("{pool}")} {
 		rows = append(rows,
 			Row{Subject: api + "CONSUMER.MSG.NEXT." + n.Work + ".pool-" + pool, About: "work of a pool", Publish: []Role{Runner}, Many: true},

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/batch"
+	"github.com/jobgraph/jobgraph/pkg/seal"
 )
 
 // The kinds of messages that are dead-lettered.
@@ -25,6 +27,7 @@ const (
 // Additional headers of a dead letter.
 const (
 	headerDeadSubject = "Jobgraph-Subject"
+	headerDeadStored  = "Jobgraph-Stored"
 	headerDeadReason  = "Jobgraph-Reason"
 	headerDeadFaults  = "Jobgraph-Faults"
 	headerDeadCut     = "Jobgraph-Cut"
@@ -36,7 +39,7 @@ const longestReason = 16 << 10
 // DeadLetter is a message that no service could handle, kept for inspection.
 type DeadLetter struct {
 	// Kind is DeadRequest, DeadWork, DeadFact or DeadWebhook; Seq is the message's sequence in its queue, for a webhook that of the event in the log,
-	// and Target is who was to be told, for a webhook. Together they identify it.
+	// and Target is who was to be told, for a webhook, and the pool, for work. Together they identify it.
 	Kind   string
 	Seq    uint64
 	Target string
@@ -45,8 +48,9 @@ type DeadLetter struct {
 	Reason string
 	// Faults lists the reasons one by one, if known; if there are too many, only the first.
 	Faults events.Faults
-	// Message is the original message with its original subject.
+	// Message is the original message with its original subject. Stored is when its queue had stored it; zero if unknown.
 	Message events.Message
+	Stored  time.Time
 	// Whole is false if the body was too large to keep.
 	Whole bool
 }
@@ -93,17 +97,17 @@ func (l DeadLetters) add(d *Delivery, reason string, faults events.Faults) error
 	}
 	ctx, cancel := bounded(context.Background()) // A delivery is settled even after the end of its context.
 	defer cancel()
-	own := map[string][]string{headerDeadSubject: {d.msg.Subject}, headerDeadReason: {deadReason(reason)}}
+	own := map[string][]string{headerDeadSubject: {d.msg.Subject}, headerDeadReason: {deadReason(reason)}, headerDeadStored: {d.Time().Format(time.RFC3339Nano)}}
 	if list := deadFaults(faults); list != "" {
 		own[headerDeadFaults] = []string{list}
 	}
 	header := maps.Clone(own)
 	for name, values := range d.msg.Header {
-		if !strings.HasPrefix(name, "Jobgraph-") && !strings.HasPrefix(name, "Nats-") { // Clients must not set these headers.
+		if original(name) { // Clients must not set the others.
 			header[name] = values
 		}
 	}
-	m := events.Message{Subject: l.bus.names.SetAside(kind, d.seq), Header: header, Body: d.msg.Data}
+	m := events.Message{Subject: l.at(kind, d.seq, workPool(kind, d.msg.Subject)), Header: header, Body: d.msg.Data}
 	_, err := l.bus.PublishAsync(m, ExpectNone()).Wait(ctx)
 	if errors.Is(err, ErrTooLarge) {
 		own[headerDeadCut] = []string{"true"}
@@ -114,6 +118,21 @@ func (l DeadLetters) add(d *Delivery, reason string, faults events.Faults) error
 		return nil // Stored now or before, or there is no stream for it.
 	}
 	return fmt.Errorf("dead-letter %s: %w", d.msg.Subject, err)
+}
+
+// original reports whether a header of a dead letter is one of the original message.
+func original(header string) bool {
+	return header == seal.Header || !strings.HasPrefix(header, "Jobgraph-") && !strings.HasPrefix(header, "Nats-")
+}
+
+// workPool is the pool of queued work, "" for anything else and for pools of the engine: who may take work of a pool may set it
+// aside.
+func workPool(kind, subject string) string {
+	pool, _ := batch.Of(nthToken(subject, 2))
+	if kind != DeadWork || !events.ValidToken(pool) {
+		return ""
+	}
+	return pool
 }
 
 // deadReason converts a reason to one line of limited length.
@@ -182,12 +201,37 @@ func (l DeadLetters) Get(ctx context.Context, id string) (DeadLetter, error) {
 // identifies reports whether there can be a dead letter of a kind for a target.
 func identifies(kind, target string) bool {
 	switch kind {
-	case DeadRequest, DeadWork, DeadFact:
+	case DeadRequest, DeadFact:
 		return target == ""
+	case DeadWork:
+		return target == "" || events.ValidToken(target)
 	case DeadWebhook:
 		return events.ValidToken(target)
 	}
 	return false
+}
+
+// Requeue publishes work or a notice again on its subject, and removes the dead letter. Errors: ErrRefused for anything else, and for a
+// letter whose subject is not of its pool or target, which only someone who may not use that subject writes; those of Publish.
+func (l DeadLetters) Requeue(ctx context.Context, a *DeadLetter) error {
+	subject := a.Message.Subject
+	pool := nthToken(subject, 2)
+	mine := l.kind(subject) == DeadWork && pool != WebhookPool && (a.Target == "" || a.Target == workPool(DeadWork, subject))
+	if a.Kind == DeadWebhook {
+		mine = l.kind(subject) == DeadWork && pool == WebhookPool && a.Target == nthToken(subject, 3)
+	}
+	if !mine || a.Kind != DeadWork && a.Kind != DeadWebhook {
+		return fmt.Errorf("%w: %s is no message on %s", ErrRefused, a.ID(), subject)
+	}
+	if _, err := l.bus.Publish(ctx, a.Message, ExpectNone()); err != nil {
+		return err
+	}
+	return l.Drop(ctx, a)
+}
+
+// Signer is Delivery.Signer for the sender of a request that was set aside.
+func (l DeadLetters) Signer(a *DeadLetter) (who *seal.Signer, asked bool, err error) {
+	return l.bus.sealing.signer(&a.Message, a.Stored)
 }
 
 // Drop removes a dead letter. Removing one that does not exist is not an error.
@@ -208,9 +252,12 @@ func (l DeadLetters) decode(s Stored) (a DeadLetter, ok bool) {
 	if json.Unmarshal([]byte(s.Get(headerDeadFaults)), &a.Faults) != nil {
 		a.Faults = nil // The reason contains them.
 	}
+	if at, err := time.Parse(time.RFC3339Nano, s.Get(headerDeadStored)); err == nil {
+		a.Stored = at
+	}
 	a.Message = events.Message{Subject: s.Get(headerDeadSubject), Header: map[string][]string{}, Body: s.Body}
 	for name, values := range s.Header {
-		if !strings.HasPrefix(name, "Jobgraph-") && !strings.HasPrefix(name, "Nats-") {
+		if original(name) {
 			a.Message.Header[name] = values
 		}
 	}

@@ -49,18 +49,18 @@ func TestWhatIsHopelessIsSetAsideWithItsReason(t *testing.T) {
 	for _, a := range list {
 		got = append(got, kept{a.ID(), a.Reason, a.Message.Subject, string(a.Message.Body), a.Message.Get("ce-id")})
 	}
-	want := []kept{{"request:1", "no goal and no plan", "jobs.request", "{}", "7"}, {"work:1", "no run", "jobs.work.default.x", "?", ""}}
+	want := []kept{{"request:1", "no goal and no plan", "jobs.request", "{}", "7"}, {"work:1:default", "no run", "jobs.work.default.x", "?", ""}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	one, err := b.DeadLetters().Get(t.Context(), "work:1")
+	one, err := b.DeadLetters().Get(t.Context(), "work:1:default")
 	if err != nil || !one.Whole {
 		t.Fatalf("%+v, %v", one, err)
 	}
 	if err := b.DeadLetters().Drop(t.Context(), &one); err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range []string{"work:1", "work:0", "j1", "other:1"} {
+	for _, id := range []string{"work:1:default", "work:0", "j1", "other:1"} {
 		if _, err := b.DeadLetters().Get(t.Context(), id); !errors.Is(err, bus.ErrNotFound) {
 			t.Errorf("%s: %v", id, err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
 // DeadJob is the kind of a job in quarantine; requests and work have the kinds of package bus.
@@ -18,7 +19,7 @@ const DeadJob = "job"
 
 // Dead is something that could not be handled: a job in quarantine, a rejected request, or a work message without a run.
 type Dead struct {
-	// ID identifies it for DeadLetters.Retry: a job's id, or "request:7", "work:7", "webhook:7:TARGET".
+	// ID identifies it for DeadLetters.Retry: a job's id, or "request:7", "work:7:POOL", "webhook:7:TARGET".
 	ID string `json:"id"`
 	// Kind is DeadJob, bus.DeadRequest, bus.DeadWork, bus.DeadFact or bus.DeadWebhook.
 	Kind string `json:"kind"`
@@ -32,8 +33,6 @@ type Dead struct {
 	Subject string `json:"subject,omitempty"`
 	// Body is the message as received: JSON unchanged, anything else as a string.
 	Body json.RawMessage `json:"body,omitempty"`
-
-	message *bus.DeadLetter
 }
 
 // DeadLetters reads what no service could handle, and retries it.
@@ -90,56 +89,27 @@ func (l DeadLetters) Get(ctx context.Context, id string) (Dead, error) {
 	return deadJob(j), nil
 }
 
-// Retry tries a dead letter again and returns the id of its job. A quarantined job is handled by the scheduler again, which
-// quarantines it again unless the cause was repaired. A request is submitted again, and stays a dead letter if it still has
-// faults. A work message is published again on its subject, and so is a notice to a webhook, which a gateway sends then. Errors: those of Submit and Recover.
+// Retry asks a scheduler to try a dead letter again, and returns the id of its job, if it is of one. A quarantined job is handled by the
+// scheduler again, which quarantines it again unless the cause was repaired. A request is admitted again in the name of its
+// sender, and stays a dead letter if it still has faults. A work message is published again on its subject, and so is a notice to a webhook, which
+// a gateway sends then. Errors: ErrNotFound, ErrConflict for what cannot be tried again, events.Faults of a request, those of the bus.
 func (l DeadLetters) Retry(ctx context.Context, d Dead) (job string, err error) {
-	if d.message == nil {
-		return d.ID, l.client.Recover(ctx, d.ID, events.RecoverRequested{By: "dlq"})
-	}
-	if d.Kind == bus.DeadFact {
-		return "", fmt.Errorf("%w: %w", ErrConflict, &events.Fault{
-			Code: events.CodeNotPermitted, Field: "id", Message: d.ID + " has no signature that counts", Hint: "ask again with a key that may",
-		})
-	}
-	if !d.message.Whole {
-		return "", fmt.Errorf("%w: %w", ErrConflict, &events.Fault{
-			Code: events.CodeTooLarge, Field: "id", Message: d.ID + " was too large to be kept whole", Hint: "send it again from where it came",
-		})
-	}
-	if d.Kind == bus.DeadRequest {
-		job, err = l.resubmit(ctx, d.message.Message)
-	} else {
-		_, err = l.client.bus.Publish(ctx, d.message.Message, bus.ExpectNone())
-	}
-	if err != nil {
-		return job, fmt.Errorf("retry %s: %w", d.ID, err)
-	}
-	return job, l.client.bus.DeadLetters().Drop(ctx, d.message)
-}
-
-// resubmit submits a rejected request again.
-func (l DeadLetters) resubmit(ctx context.Context, m events.Message) (job string, err error) {
-	answer, fault, err := l.client.bus.Services().Request(ctx, l.client.Names().API("submit"), m.Body)
-	var admitted struct {
-		JobID string `json:"job_id"`
-	}
-	switch {
-	case fault != nil:
-		return "", refusal(answer, fault)
-	case err == nil:
-		err = json.Unmarshal(answer, &admitted)
-		return admitted.JobID, err
-	case !errors.Is(err, bus.ErrUnavailable):
-		return "", err
-	}
-	id, err := NewID()
+	request, err := json.Marshal(verb.LetterRetry{ID: d.ID})
 	if err != nil {
 		return "", err
 	}
-	m.Header = map[string][]string{events.HeaderMsgID: {id}}
-	_, err = l.client.bus.Publish(ctx, m, bus.Expect{}) // Otherwise the queue keeps it until a scheduler is running.
-	return "", roomless(err)
+	answer, fault, err := l.client.bus.Services().Request(ctx, l.client.Names().API("dlq.retry"), request)
+	if fault != nil {
+		err = refusal(answer, fault)
+	}
+	var out verb.Retried
+	if err == nil {
+		err = json.Unmarshal(answer, &out)
+	}
+	if err != nil {
+		return "", fmt.Errorf("retry %s: %w", d.ID, err)
+	}
+	return out.JobID, nil
 }
 
 func deadJob(j *Job) Dead {
@@ -147,7 +117,7 @@ func deadJob(j *Job) Dead {
 }
 
 func deadMessage(a *bus.DeadLetter) Dead {
-	d := Dead{ID: a.ID(), Kind: a.Kind, Since: a.Time, Subject: a.Message.Subject, Body: a.Message.Body, Faults: a.Faults, message: a}
+	d := Dead{ID: a.ID(), Kind: a.Kind, Since: a.Time, Subject: a.Message.Subject, Body: a.Message.Body, Faults: a.Faults}
 	d.Fault = events.Fault{Code: events.CodeRejected, Message: a.Reason, Hint: "send it again without its faults"}
 	switch a.Kind {
 	case bus.DeadFact:

@@ -39,7 +39,8 @@ func (n Names) Request() string { return n.prefix + ".request" }
 // Rejected is the subject that announces rejections of requests without a reply subject (core NATS).
 func (n Names) Rejected() string { return n.prefix + ".rejected" }
 
-// SetAside is the subject of a dead letter: kind is "request" or "work", seq the message's sequence in its queue.
+// SetAside is the subject of a dead letter: kind is "request" or "work", seq the message's sequence in its queue. The pool of work, and
+// the target of a webhook, follow as a further token.
 func (n Names) SetAside(kind string, seq uint64) string {
 	return n.prefix + ".dlq." + kind + "." + strconv.FormatUint(seq, 10)
 }

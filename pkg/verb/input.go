@@ -252,9 +252,16 @@ type UserSettings struct {
 	Timezone *string `json:"timezone,omitempty"`
 }
 
-// LetterRef names a dead letter: a job's id, or "request:7", "work:7".
+// LetterRef names a dead letter: a job's id, or "request:7", "work:7:POOL".
 type LetterRef struct {
 	ID string `json:"id"`
+}
+
+// LetterRetry tries a dead letter again.
+type LetterRetry struct {
+	ID string `json:"id"`
+	// By is who asks for it.
+	By string `json:"by,omitempty"`
 }
 
 // PlanOperation is one operation on a plan document, or on the graph of a job. The command determines which fields it

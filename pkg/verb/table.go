@@ -152,7 +152,7 @@ func rest() []Verb {
 		profiles,
 		read("dlq", "Lists what no service could handle.", "/api/v1/dlq", nil, LetterList{}),
 		letter,
-		{Name: "dlq.retry", About: "Tries a dead letter again.", Roles: operators, Effect: Write, Input: LetterRef{}, Output: Retried{}, Method: http.MethodPost, Path: "/api/v1/dlq/{id}/retry", Faults: changeable},
+		{Name: "dlq.retry", About: "Tries a dead letter again.", Roles: operators, Effect: Write, Input: LetterRetry{}, Output: Retried{}, On: scheduler, By: []string{"by"}, Method: http.MethodPost, Path: "/api/v1/dlq/{id}/retry", Faults: changeable},
 		{Name: "render", About: "Makes inert HTML of Markdown, code, JSON or a difference.", Roles: readers, Effect: Read, Input: Rendering{}, Output: Rendered{}, Method: http.MethodPost, Path: "/api/v1/render"},
 		{Name: "layout", About: "Draws a plan that is not run yet.", Roles: readers, Effect: Read, Input: Draft{}, Output: Drawn{}, Method: http.MethodPost, Path: "/api/v1/layout"},
 		read("me", "Says who asks, and what they may do.", "/api/v1/me", nil, Me{}),

@@ -91,8 +91,6 @@ func (g deadLetters) retry(ctx context.Context, c *client.Client, d client.Dead)
 	switch {
 	case d.Kind == client.DeadJob:
 		g.app.note("the scheduler takes job %s up again; `jobgraph get %s` shows whether it stumbles again", job, job)
-	case job == "" && d.Kind == bus.DeadRequest:
-		g.app.note("no scheduler answers: the request waits in its queue")
 	case d.Kind == bus.DeadWebhook:
 		g.app.note("a gateway that knows the webhook sends it again")
 	case d.Kind == bus.DeadWork:

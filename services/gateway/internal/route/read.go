@@ -137,15 +137,17 @@ func letter(c *call) error {
 }
 
 func retryLetter(c *call) error {
-	l := c.gateway.Client.DeadLetters()
-	d, err := l.Get(c.r.Context(), c.text("id"))
+	body, err := c.ask(c.verb.Name, c.in)
 	if err != nil {
 		return err
 	}
-	if c.made, err = l.Retry(c.r.Context(), d); err != nil {
+	var out verb.Retried
+	if err := json.Unmarshal(body, &out); err != nil {
 		return err
 	}
-	return c.reply(verb.Retried{JobID: c.made})
+	c.made = out.JobID
+	c.give(body)
+	return nil
 }
 
 // health says whether this process is ready, and how many instances of each service answer.

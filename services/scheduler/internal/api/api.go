@@ -51,7 +51,7 @@ func (v *API) Endpoints() map[string]bus.Endpoint {
 	verbs := map[string]handler{
 		"submit": v.submit, "get": v.get, "list": v.list, "why": v.why, "graph": v.graph, "inputs": v.inputs,
 		"stop": v.stop, "fail": v.fail, "recover": v.recover, "retry": v.retry, "rerun": v.rerun, "edit": v.edit,
-		"answer": v.answer, "delete": v.remove,
+		"answer": v.answer, "delete": v.remove, "dlq.retry": v.retryLetter,
 	}
 	maps.Copy(verbs, sessions{v}.verbs())
 	maps.Copy(verbs, schedules{v}.verbs())

@@ -14,12 +14,7 @@ import (
 // halt ends the work of a quarantined job: the request is recorded for the time when the job is resumed, work that no worker has
 // taken is purged, and running workers are notified at once. The fault says that the job itself stays quarantined.
 func (v *API) halt(ctx context.Context, r *verb.Ending, kind events.Kind, data any) (any, error) {
-	e := events.Event{Kind: kind, ID: run.FactID(r.ID, kind, rand.Text()), Job: r.ID, Source: source, Data: data}
-	m, err := events.Encode(v.bus.Names(), e)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := v.bus.Publish(ctx, m, bus.Expect{}); err != nil {
+	if err := v.record(ctx, r.ID, kind, data); err != nil {
 		return nil, err
 	}
 	subjob, work := "", v.bus.Names().JobWork(r.ID)
@@ -40,4 +35,13 @@ func (v *API) halt(ctx context.Context, r *verb.Ending, kind events.Kind, data a
 		Code: events.CodeConflict, Field: "id", Message: "job " + r.ID + " is in quarantine: its work was ended, the job itself stays as it is",
 		Hint: "jobgraph dlq show " + r.ID,
 	}
+}
+
+// record publishes a control event of a quarantined job, whose state says nothing about what it does.
+func (v *API) record(ctx context.Context, job string, kind events.Kind, data any) error {
+	m, err := events.Encode(v.bus.Names(), events.Event{Kind: kind, ID: run.FactID(job, kind, rand.Text()), Job: job, Source: source, Data: data})
+	if err == nil {
+		_, err = v.bus.Publish(ctx, m, bus.Expect{})
+	}
+	return err
 }

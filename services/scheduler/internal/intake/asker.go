@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/seal"
 )
@@ -40,10 +39,9 @@ func named(ctx context.Context, r *events.Request) error {
 	return err
 }
 
-// withSender returns a context that carries the sender of a queued request. Errors: events.Faults for a signature that does not
-// count.
-func withSender(ctx context.Context, d *bus.Delivery) (context.Context, error) {
-	who, asked, err := d.Signer()
+// WithSender returns a context that carries the sender of a queued request, for whom the bus has found the signature. Errors:
+// events.Faults for a signature that does not count.
+func WithSender(ctx context.Context, who *seal.Signer, asked bool, err error) (context.Context, error) {
 	var fault *events.Fault
 	switch {
 	case !asked:

@@ -98,7 +98,8 @@ func (c *Consumer) read(ctx context.Context, out chan<- []bus.Delivery) error {
 func (c *Consumer) take(ctx context.Context, d *bus.Delivery) (stated uint64) {
 	m := d.Message()
 	var admission Admission
-	ctx, err := withSender(ctx, d)
+	who, asked, err := d.Signer()
+	ctx, err = WithSender(ctx, who, asked, err)
 	if err == nil {
 		admission, err = c.Admitter.Admit(ctx, m.Body, OriginOf(m, c.Stream, d.Seq()))
 	}

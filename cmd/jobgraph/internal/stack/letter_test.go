@@ -1,0 +1,213 @@
+package stack_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// letters are the ids of what is set aside.
+func (s *siege) letters() []string {
+	s.Helper()
+	list, err := s.admin.DeadLetters().List(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	ids := []string{}
+	for _, d := range list {
+		ids = append(ids, d.ID)
+	}
+	return ids
+}
+
+// dead waits for something new of a kind that is set aside, and returns its id.
+func (s *siege) dead(kind string, before []string) (id string) {
+	s.Helper()
+	s.until("a dead letter of kind "+kind, func() bool {
+		now := s.letters()
+		at := slices.IndexFunc(now, func(id string) bool { return strings.HasPrefix(id, kind) && !slices.Contains(before, id) })
+		if at >= 0 {
+			id = now[at]
+		}
+		return at >= 0
+	})
+	return id
+}
+
+// lost is something that was set aside, and how to see that it was tried again.
+type lost struct {
+	id    string
+	again func() bool
+}
+
+// lostWork is work that no runner understands.
+func (s *siege) lostWork(n int) lost {
+	before := s.letters()
+	s.publish(events.Message{Subject: fmt.Sprintf("jobs.work.default.nonsense.%d", n), Body: []byte(`{}`)})
+	id := s.dead("work:", before)
+	before = s.letters()
+	return lost{id, func() bool {
+		now := s.letters()
+		return !slices.Contains(now, id) && slices.ContainsFunc(now, func(id string) bool { return !slices.Contains(before, id) })
+	}}
+}
+
+// lostNotice is a notice that no webhook took.
+func (s *siege) lostNotice(n int) lost {
+	notice := bus.Notice{ID: fmt.Sprint("n", n), Job: "j", Seq: uint64(n), Target: "ops", Body: []byte(`{}`)}
+	if err := s.enter("gateway").Bus().Webhooks().SetAside(s.Context(), notice, "it was not taken"); err != nil {
+		s.Fatal(err)
+	}
+	id := fmt.Sprintf("webhook:%d:ops", n)
+	return lost{id, func() bool {
+		return s.last("JOBS_WORK", fmt.Sprintf("jobs.work.~webhook.ops.j.~.%d", n)) != "" && !slices.Contains(s.letters(), id)
+	}}
+}
+
+// lostRequest is a request of the boss whose payload came too late.
+func (s *siege) lostRequest(n int) lost {
+	job, before, plan := fmt.Sprint("late", n), s.letters(), []byte(`{"subjobs":[{"id":"a","goal":"hello","expert":"Shout Expert"}]}`)
+	ref, err := s.admin.Bus().Blobs().Put(s.Context(), job, plan)
+	if err == nil {
+		err = s.admin.Bus().Blobs().Delete(s.Context(), job)
+	}
+	request, wrong := json.Marshal(events.Request{ID: job, Goal: "hello", User: "boss", PlanRef: &ref})
+	if err != nil || wrong != nil {
+		s.Fatal(err, wrong)
+	}
+	if _, err := s.boss.Bus().Publish(s.Context(), events.Message{Subject: s.admin.Names().Request(), Body: request}, bus.Expect{}); err != nil {
+		s.Fatal(err)
+	}
+	id := s.dead("request:", before)
+	if _, err := s.admin.Bus().Blobs().Put(s.Context(), job, plan); err != nil {
+		s.Fatal(err)
+	}
+	return lost{id, func() bool {
+		return strings.Contains(s.last("JOBS", s.admin.Names().Event(job, events.KindJobRequested)), `"user":"boss"`) && !slices.Contains(s.letters(), id)
+	}}
+}
+
+// lostJob is a job with an event that no scheduler understands.
+func (s *siege) lostJob(int) lost {
+	v := s.queued()
+	s.publish(events.Message{Subject: s.admin.Names().Control(v.job), Body: []byte(`{}`), Header: map[string][]string{
+		events.HeaderSpec: {"1.0"}, events.HeaderID: {"x"}, events.HeaderType: {"io.jobgraph.doom.requested.v9"},
+	}})
+	s.until("the quarantine of "+v.job, func() bool {
+		j, err := s.admin.Get(s.Context(), v.job)
+		return err == nil && j.Quarantined != nil
+	})
+	return lost{v.job, func() bool { return strings.Contains(s.last("JOBS", s.admin.Names().Control(v.job)), `"by":`) }}
+}
+
+// publish says something with every permission.
+func (s *siege) publish(m events.Message) {
+	s.Helper()
+	if _, err := s.admin.Bus().Publish(s.Context(), m, bus.Expect{}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// overHTTP retries a dead letter at the gateway.
+func (s *siege) overHTTP(id string) error {
+	r, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.stack.HTTP()+"/api/v1/dlq/"+id+"/retry", bytes.NewBufferString("{}"))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer 0123456789abcdef0123456789abcdef")
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }() // It is read.
+	text, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", answer.Status, text)
+	}
+	return err
+}
+
+// With roles an operator tries everything again that was set aside, with a key and over HTTP; someone who is none does not.
+func TestEveryKindOfDeadLetterIsTriedAgainWithRoles(t *testing.T) {
+	s := castle(t)
+	olga, eve := s.enter("olga"), s.enter("eve")
+	byKey := func(id string) error {
+		d, err := olga.DeadLetters().Get(t.Context(), id)
+		if err == nil {
+			_, err = olga.DeadLetters().Retry(t.Context(), d)
+		}
+		return err
+	}
+	n := 0
+	for kind, lose := range map[string]func(int) lost{"work": s.lostWork, "webhook": s.lostNotice, "request": s.lostRequest, "job": s.lostJob} {
+		for way, retry := range map[string]func(string) error{"with a key": byKey, "over HTTP": s.overHTTP} {
+			n++
+			l := lose(n)
+			if _, err := eve.DeadLetters().Retry(t.Context(), client.Dead{ID: l.id}); err == nil {
+				t.Errorf("%s: a submitter has tried %s again", kind, l.id)
+			}
+			if err := retry(l.id); err != nil {
+				t.Errorf("%s %s: %s is not tried again: %v", kind, way, l.id, err)
+				continue
+			}
+			s.until(kind+" is tried again "+way, l.again)
+		}
+	}
+}
+
+// A request that was refused because its sender may not ask in that name is in that name for nobody who tries it again.
+func TestARetryLendsNobodyAName(t *testing.T) {
+	s := castle(t)
+	before := s.letters()
+	eve := s.enter("eve")
+	if _, err := eve.Bus().Publish(t.Context(), events.Message{Subject: "jobs.request", Body: []byte(`{"id":"lent","goal":"g","expert":"Shout Expert","user":"boss"}`)}, bus.Expect{}); err != nil {
+		t.Fatal(err)
+	}
+	id := s.dead("request:", before)
+	if err := s.overHTTP(id); err == nil || !strings.Contains(err.Error(), "may not ask in the name of") {
+		t.Errorf("it is tried again: %v", err)
+	}
+	if s.last("JOBS", s.admin.Names().Event("lent", events.KindJobRequested)) != "" {
+		t.Error("the job of another was begun")
+	}
+}
+
+// A runner that sets aside what it never got has nothing published where it may not publish.
+func TestARetryPublishesNothingForARunner(t *testing.T) {
+	s := castle(t)
+	v := s.queued()
+	mallory := s.attacker("mallory")
+	for at, c := range []struct{ letter, subject string }{
+		{"jobs.dlq.work.1.m", s.admin.Names().Event(v.job, events.KindJobFinished)},
+		{"jobs.dlq.work.2.m", s.admin.Names().Control(v.job)},
+		{"jobs.dlq.work.3.m", "jobs.work.default.shout-expert.forged.a.1"},
+		{"jobs.dlq.work.4.m", "jobs.work.~webhook.m.forged.~.1"},
+	} {
+		mallory.say(c.letter, `{"status":"FINISHED","forged":true}`, "Jobgraph-Subject", c.subject, "Jobgraph-Reason", "x")
+		id := fmt.Sprintf("work:%d:m", at+1)
+		s.until("the letter "+id, func() bool { return slices.Contains(s.letters(), id) })
+		if err := s.overHTTP(id); err == nil || !strings.Contains(err.Error(), "cannot be tried again") {
+			t.Errorf("%s: %v", c.subject, err)
+		}
+	}
+	for _, letter := range []string{"jobs.dlq.work.5", "jobs.dlq.work.5.default", "jobs.dlq.request.5"} {
+		mallory.say(letter, "forged")
+	}
+	if err := mallory.nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	s.passed()
+	if ids := s.letters(); len(ids) != 4 || s.status(v).Terminal() {
+		t.Errorf("set aside: %v; the job is %s", ids, s.status(v))
+	}
+}
