@@ -37,7 +37,7 @@ func (i *Identity) signer() (s seal.Signer, ok bool) {
 
 // Signers returns the keys of a tenant whose signatures count, and those whose signatures counted before.
 func (t *Tenant) Signers() seal.Signers {
-	list := seal.Signers{Since: t.Since}
+	list := seal.Signers{Since: t.Since, Journals: true}
 	for at := range t.Identities {
 		if s, ok := t.Identities[at].signer(); ok {
 			list.Signers = append(list.Signers, s)

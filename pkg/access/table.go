@@ -38,7 +38,6 @@ var (
 	askers    = []Role{Scheduler, Planner, Gateway, Client, Viewer}
 	runners   = []Role{Runner}
 	workers   = []Role{Planner, Runner}
-	writers   = []Role{Scheduler, Planner, Runner}
 	scheduler = []Role{Scheduler}
 	planner   = []Role{Planner}
 )
@@ -92,7 +91,8 @@ func traffic(n events.Names) []Row {
 		{Subject: item.Answered(n), About: "which requests were answers", Publish: scheduler, Subscribe: watchers},
 		{Subject: n.AllWork(), About: "work", Publish: []Role{Scheduler, Planner}},
 		{Subject: n.PoolWork("{pool}"), About: "work that its runner puts back", Publish: []Role{Runner}},
-		{Subject: n.AllJournals(), About: "journals of runs", Publish: writers},
+		{Subject: n.AllJournals(), About: "journals of runs", Publish: []Role{Scheduler, Planner}},
+		{Subject: n.JournalIn("*", "*", "{pool}"), About: "records of the runs of its pools", Publish: []Role{Runner}},
 		{Subject: n.AllTimers(), About: "timers", Publish: scheduler},
 		{Subject: s.All(), About: "facts of schedules", Publish: scheduler},
 		{Subject: conversations, About: "what was said in sessions", Publish: scheduler},

@@ -25,7 +25,7 @@ var (
 	// ErrUnavailable means that the bus cannot be reached or has no leader. Nothing was stored; try again later.
 	ErrUnavailable = errors.New("bus unavailable")
 	// ErrNotPermitted means that the server rejects the credentials or the subject.
-	ErrNotPermitted = errors.New("not permitted")
+	ErrNotPermitted = store.ErrNotPermitted
 	// ErrRefused means that the server rejects the message or request as it is. Nothing was stored.
 	ErrRefused = errors.New("refused by the server")
 	// ErrClosed means that the owner closed the connection or the subscription.

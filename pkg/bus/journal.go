@@ -1,34 +1,68 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"math"
+	"slices"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// Journal is the journal of one SubJob.
+// Journal is the journal of one SubJob: the records on one subject, to which it appends, and those beside it that count.
 type Journal struct {
-	bus         *Bus
-	job, subjob string
+	bus               *Bus
+	job, subjob, pool string
+	beside            []events.Tenure
 }
 
-// Journal returns the journal of a SubJob.
-func (b *Bus) Journal(job, subjob string) Journal { return Journal{b, job, subjob} }
+// Journal returns the journal of a SubJob on the subject without a pool, which only the services of the engine may use if everyone
+// has a role.
+func (b *Bus) Journal(job, subjob string) Journal { return Journal{bus: b, job: job, subjob: subjob} }
 
-// Read returns all records in order, and the sequence of the last one, which the next append must expect; 0 for none. It
-// reads from the leader. Errors: ErrUnavailable.
+// In returns the records on the subject of a pool.
+func (j Journal) In(pool string) Journal {
+	j.pool = pool
+	return j
+}
+
+// Beside also reads the records on the subject without a pool, and those of the pools of earlier runs. Records of other pools do not
+// count: who may write them has, or had, none of the work. A pool that is no longer that of the SubJob writes nothing about later runs.
+func (j Journal) Beside(former []events.Tenure) Journal {
+	j.beside = nil
+	if j.pool != "" {
+		j.beside = append(j.beside, events.Tenure{Run: math.MaxInt})
+	}
+	for _, t := range former {
+		if t.Pool == j.pool || !events.ValidToken(t.Pool) {
+			continue
+		}
+		if i := slices.IndexFunc(j.beside, func(have events.Tenure) bool { return have.Pool == t.Pool }); i >= 0 {
+			j.beside[i].Run = max(j.beside[i].Run, t.Run)
+			continue
+		}
+		j.beside = append(j.beside, t)
+	}
+	return j
+}
+
+// Read returns all records in order, and the sequence of the last one on the journal's own subject, which the next append must
+// expect; 0 for none. It reads from the leader. Errors: ErrUnavailable.
 func (j Journal) Read(ctx context.Context) (list []run.Entry, last uint64, err error) {
-	stream, subject := j.bus.names.Journal, j.bus.names.JournalOf(j.job, j.subjob)
-	last, err = j.bus.lastOf(ctx, stream, subject)
-	if err == nil {
-		err = j.bus.each(ctx, stream, subject, 1, last, func(s Stored) bool {
-			list = append(list, ReadEntry(s))
-			return true
+	last, err = j.read(ctx, j.pool, func(e run.Entry) { list = append(list, e) })
+	for _, t := range j.beside {
+		if err != nil {
+			break
+		}
+		_, err = j.read(ctx, t.Pool, func(e run.Entry) {
+			if e.Apart = true; e.Run <= t.Run {
+				list = append(list, e)
+			}
 		})
 	}
 	if err != nil {
@@ -37,7 +71,22 @@ func (j Journal) Read(ctx context.Context) (list []run.Entry, last uint64, err e
 		}
 		return nil, 0, fmt.Errorf("read journal of %s/%s: %w", j.job, j.subjob, err)
 	}
+	if len(j.beside) > 0 {
+		slices.SortFunc(list, func(a, b run.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
+	}
 	return list, last, nil
+}
+
+// read reads the records of a pool, and gives the sequence of the last.
+func (j Journal) read(ctx context.Context, pool string, each func(run.Entry)) (last uint64, err error) {
+	stream, subject := j.bus.names.Journal, j.bus.names.JournalIn(j.job, j.subjob, pool)
+	if last, err = j.bus.lastOf(ctx, stream, subject); err != nil {
+		return 0, err
+	}
+	return last, j.bus.each(ctx, stream, subject, 1, last, func(s Stored) bool {
+		each(ReadEntry(s))
+		return true
+	})
 }
 
 // ReadEntry decodes a message of a journal.
@@ -49,7 +98,7 @@ func ReadEntry(s Stored) run.Entry {
 	return e
 }
 
-// JournalsOf yields the stored records of all journals of a job, in the order of the stream, up to what the leader has when
+// JournalsOf yields the stored records of all journals of a job, of any pool, in the order of the stream, up to what the leader has when
 // the reading begins. It ends with the first error: ErrUnavailable or the context's.
 func (b *Bus) JournalsOf(ctx context.Context, job string) iter.Seq2[Stored, error] {
 	return func(yield func(Stored, error) bool) {
@@ -63,14 +112,14 @@ func (b *Bus) JournalsOf(ctx context.Context, job string) iter.Seq2[Stored, erro
 	}
 }
 
-// Append adds a record if the journal still ends at the sequence last. Errors: ErrConflict, and those of Publish.
+// Append adds a record if the journal's subject still ends at the sequence last. Errors: ErrConflict, and those of Publish.
 func (j Journal) Append(ctx context.Context, r events.JournalRecord, last uint64) (uint64, error) {
 	return j.AppendAsync(r, last).Wait(ctx)
 }
 
 // AppendAsync is Append without waiting.
 func (j Journal) AppendAsync(r events.JournalRecord, last uint64) Ack {
-	subject := j.bus.names.JournalOf(j.job, j.subjob)
+	subject := j.bus.names.JournalIn(j.job, j.subjob, j.pool)
 	body, err := events.Marshal(&r)
 	if err != nil {
 		return failed(subject, fmt.Errorf("encode journal record: %w", err))

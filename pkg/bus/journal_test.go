@@ -39,6 +39,51 @@ func TestJournalAdmitsOneWriterAtATime(t *testing.T) {
 	noErr(t, err)
 }
 
+func TestRecordsOfOtherPoolsDoNotCount(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{}).Bus("test")
+	all := b.Journal("j1", "a")
+	add := func(j bus.Journal, number int, owner string) {
+		t.Helper()
+		_, last, err := j.Read(t.Context())
+		noErr(t, err)
+		_, err = j.Append(t.Context(), events.JournalRecord{Type: events.JournalClaimed, Run: number, Owner: owner}, last)
+		noErr(t, err)
+	}
+	add(all.In("old"), 1, "once")
+	add(all, 1, "engine")
+	add(all.In("foe"), 2, "foe")
+	add(all.In("old"), 2, "too late")
+	add(all.In("new"), 2, "now")
+	add(all, 9, "engine")
+	for name, c := range map[string]struct {
+		j    bus.Journal
+		want []string
+	}{
+		"without a pool":      {all, []string{"engine", "engine"}},
+		"of a pool alone":     {all.In("new"), []string{"now"}},
+		"with the engine's":   {all.In("new").Beside(nil), []string{"engine", "now", "engine"}},
+		"with a former pool":  {all.In("new").Beside([]events.Tenure{{Pool: "old", Run: 1}}), []string{"once", "engine", "now", "engine"}},
+		"come back":           {all.In("old").Beside([]events.Tenure{{Pool: "old", Run: 1}, {Pool: "new", Run: 1}}), []string{"once", "engine", "too late", "engine"}},
+		"twice in a pool":     {all.In("x").Beside([]events.Tenure{{Pool: "old", Run: 1}, {Pool: "y", Run: 1}, {Pool: "old", Run: 2}}), []string{"once", "engine", "too late", "engine"}},
+		"whatever a pool is":  {all.In("new").Beside([]events.Tenure{{Pool: "*", Run: 5}, {Pool: ">", Run: 5}}), []string{"engine", "now", "engine"}},
+		"without pool, later": {all.Beside([]events.Tenure{{Pool: "new", Run: 2}}), []string{"engine", "now", "engine"}},
+	} {
+		list, last, err := c.j.Read(t.Context())
+		noErr(t, err)
+		var owners []string
+		own := uint64(0)
+		for _, e := range list {
+			owners = append(owners, e.Owner)
+			if !e.Apart {
+				own = e.Seq
+			}
+		}
+		if diff := cmp.Diff(c.want, owners); diff != "" || own != last {
+			t.Errorf("%s, up to %d of %d: %s", name, own, last, diff)
+		}
+	}
+}
+
 // proves F-weakness-d-run
 // proves F-weakness-issue-598-run
 func TestPurgedJobLeavesNothingAndOthersWhole(t *testing.T) {

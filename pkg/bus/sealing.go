@@ -159,6 +159,13 @@ func signed(n events.Names, subject string) bool {
 // subjects.
 func (b *Bus) Signed() bool { return b.sealing.lists != "" }
 
+// JournalsOfPools reports whether runners may write records of journals only on the subjects of their pools, according to the list of
+// signers.
+func (b *Bus) JournalsOfPools() bool {
+	list := b.sealing.signers()
+	return list != nil && list.Journals
+}
+
 // signer finds who signed a message; asked is false without a list of signers.
 func (s *sealing) signer(m *events.Message, at time.Time) (who *seal.Signer, asked bool, err error) {
 	list := s.signers()

@@ -26,7 +26,7 @@ func (c *Client) Diff(ctx context.Context, a, b string) (*joblog.Comparison, err
 		if err != nil {
 			return nil, err
 		}
-		calls := func(subjob string) ([]joblog.Call, error) { return c.Journals().Calls(ctx, job, subjob) }
+		calls := func(subjob string) ([]joblog.Call, error) { return c.Journals().CallsOf(ctx, log, subjob) }
 		if sides[i], err = log.Account(calls, c.Logs().kept(ctx, job)); err != nil {
 			return nil, err
 		}

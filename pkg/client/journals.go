@@ -56,6 +56,15 @@ func (j Journals) Calls(ctx context.Context, job, subjob string) ([]joblog.Call,
 	return joblog.Calls(entries, j.client.Logs().kept(ctx, job))
 }
 
+// CallsOf is Calls for a caller that has the log of the job.
+func (j Journals) CallsOf(ctx context.Context, log *joblog.Log, subjob string) ([]joblog.Call, error) {
+	entries, err := j.Read(ctx, log, subjob)
+	if err != nil {
+		return nil, err
+	}
+	return joblog.Calls(entries, j.client.Logs().kept(ctx, log.Job.ID))
+}
+
 // Timed lists the calls of all SubJobs of a job that began at created, in the order in which they began. Calls whose payload was
 // deleted have no cost. Errors: those of the bus.
 func (j Journals) Timed(ctx context.Context, job string, created time.Time) ([]verb.CallLine, error) {
@@ -63,11 +72,11 @@ func (j Journals) Timed(ctx context.Context, job string, created time.Time) ([]v
 		return nil, err
 	}
 	all := &Export{Job: job, Prefix: j.client.Names().Prefix()}
-	for s, err := range j.client.bus.JournalsOf(ctx, job) {
+	for r, err := range j.all(ctx, job) {
 		if err != nil {
 			return nil, err
 		}
-		all.Journals = append(all.Journals, Record{Subject: s.Subject, Header: s.Header, Seq: s.Seq, Time: s.Time, Body: s.Body})
+		all.Journals = append(all.Journals, r)
 	}
 	return all.timed(created, j.client.Logs().kept(ctx, job))
 }
@@ -106,7 +115,7 @@ func (j Journals) read(ctx context.Context, job, subjob string) ([]run.Entry, er
 	if err := checkID(job); err != nil {
 		return nil, err
 	}
-	entries, _, err := j.client.bus.Journal(job, subjob).Read(ctx)
+	entries, _, err := j.journal(j.pools(ctx, job), job, subjob).Read(ctx)
 	return entries, err
 }
 

@@ -34,7 +34,7 @@ func (l Logs) SubJob(ctx context.Context, job, subjob string) (*joblog.SubJob, e
 	if s == nil {
 		return nil, noSubJob(job, subjob)
 	}
-	if s.Calls, err = l.client.Journals().Calls(ctx, job, subjob); err != nil {
+	if s.Calls, err = l.client.Journals().CallsOf(ctx, log, subjob); err != nil {
 		return nil, err
 	}
 	if s.Ref != nil && s.Output == nil {

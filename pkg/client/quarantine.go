@@ -10,7 +10,6 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
 // Quarantine returns ErrQuarantined with the reason, the time and advice, or nil if the job is not in quarantine.
@@ -66,8 +65,7 @@ func (q Quarantine) Halt(ctx context.Context, j *Job, asked *events.StopRequeste
 
 // closeRun appends the fence of a run, unless it exists.
 func (q Quarantine) closeRun(ctx context.Context, job string, s *SubJob, reason string) error {
-	_, err := lease.Fence(ctx, q.client.bus.Journal(job, s.ID), s.Run, reason)
-	return err
+	return q.client.Journals().close(ctx, job, s.ID, s.Run, reason)
 }
 
 // chance is how long to wait for the end of a job in quarantine: a request to end it makes the scheduler try the job again,

@@ -37,13 +37,11 @@ func (a Archive) Export(ctx context.Context, job string, now time.Time) (*Export
 	if len(x.Records) == 0 {
 		return nil, notFound(job)
 	}
-	for s, err := range a.client.bus.JournalsOf(ctx, job) {
+	for r, err := range a.client.Journals().all(ctx, job) {
 		if err != nil {
 			return nil, fmt.Errorf("export: %w", err)
 		}
-		if r := (Record{Subject: s.Subject, Header: s.Header, Seq: s.Seq, Time: s.Time, Body: s.Body}); x.subJobOf(r) != "" {
-			x.Journals = append(x.Journals, r)
-		}
+		x.Journals = append(x.Journals, r)
 	}
 	digests, err := a.client.bus.Blobs().List(ctx, job)
 	if err != nil {

@@ -89,6 +89,8 @@ func (d *Work) scan(s *plainjson.Scanner) func(key []byte) bool {
 // scanRare reads fields that most work messages lack.
 func (d *Work) scanRare(key string, s *plainjson.Scanner) bool {
 	switch key {
+	case "former":
+		return s.Value(&d.Former)
 	case "resume_of":
 		return s.Int(&d.ResumeOf)
 	case "inputs":

@@ -25,7 +25,7 @@ func wholeWork() *Work {
 		Lessons: []string{"l\t1", "l2"}, Select: []string{"a.b"}, LifeCycle: 3, Session: "s", User: "u", Locale: "zh-CN",
 		Brief: json.RawMessage(`{"v":1,"job":"j","request":{"goal":"目标"},"place":{"id":"s","n":1,"of":20},"marks":[],"x":[true,{}]}`), BriefRef: &Ref{Digest: "d", Size: 3},
 		Request: &Request{Goal: "g"}, PlanVersion: 1, MaxSteps: 5,
-		ReportSubject: "r", ReportID: "j/s/2", IdempotencyKey: "j/s/2", ClaimSubject: "c", Lease: Duration(30 * time.Second), CancelSubject: "x",
+		ReportSubject: "r", ReportID: "j/s/2", IdempotencyKey: "j/s/2", ClaimSubject: "c", Former: []Tenure{{Pool: "p", Run: 1}}, Lease: Duration(30 * time.Second), CancelSubject: "x",
 	}
 }
 

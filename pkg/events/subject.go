@@ -138,6 +138,23 @@ func (n Names) JournalOf(job, subjob string) string {
 	return n.prefix + ".journal." + job + "." + subjob
 }
 
+// JournalIn is the subject of the records of a SubJob's runs in a pool, so that permissions can say who may publish there; an empty
+// pool means JournalOf.
+func (n Names) JournalIn(job, subjob, pool string) string {
+	if pool == "" {
+		return n.JournalOf(job, subjob)
+	}
+	return n.JournalOf(job, subjob) + "." + pool
+}
+
+// ParseJournal parses the subject of a journal; pool is empty if it names none. ok is false if it is not one.
+func (n Names) ParseJournal(subject string) (job, subjob, pool string, ok bool) {
+	rest, ok := strings.CutPrefix(subject, n.prefix+".journal.")
+	job, rest, found := strings.Cut(rest, ".")
+	subjob, pool, pooled := strings.Cut(rest, ".")
+	return job, subjob, pool, ok && found && ValidToken(job) && ValidToken(subjob) && (!pooled || ValidToken(pool))
+}
+
 // JobJournal matches the journals of a job.
 func (n Names) JobJournal(job string) string { return n.prefix + ".journal." + job + ".>" }
 

@@ -57,12 +57,26 @@ func TestNamesAreThoseOfTheInterface(t *testing.T) {
 		n.WorkFor("default", "x", "j1", "a", 2): "jobs.work.default.x.j1.a.2", n.PoolWork("p"): "jobs.work.p.>", n.JobWork("j1"): "jobs.work.*.*.j1.>",
 		n.JournalOf("j1", "a"): "jobs.journal.j1.a", n.JobJournal("j1"): "jobs.journal.j1.>", n.Timer("j1", "t"): "jobs.timer.36.j1.t",
 		n.Due("j1", "t"): "jobs.due.36.j1.t", n.JobTimers("j1"): "jobs.timer.36.j1.>", n.Cancel("j1", ""): "jobs.cancel.j1", n.Cancel("j1", "a"): "jobs.cancel.j1.a",
-		n.Live("j1", "a"): "jobs.live.j1.a", n.Rejected(): "jobs.rejected", n.AllEvents(): "jobs.event.>", n.AllWork(): "jobs.work.>", n.AllJournals(): "jobs.journal.>",
+		n.JournalIn("j1", "a", "p"): "jobs.journal.j1.a.p", n.Live("j1", "a"): "jobs.live.j1.a", n.Rejected(): "jobs.rejected", n.AllEvents(): "jobs.event.>", n.AllWork(): "jobs.work.>", n.AllJournals(): "jobs.journal.>",
 		n.AllTimers(): "jobs.timer.>", n.AllDue(): "jobs.due.>", n.Prefix(): "jobs", n.SetAside("work", 7): "jobs.dlq.work.7", n.AllAside(): "jobs.dlq.>",
 		strings.Join([]string{n.Log, n.Intake, n.Work, n.Journal, n.Timers, n.Aside, n.State, n.Experts, n.Sessions, n.Plans, n.Memory, n.Blobs}, " "): "JOBS JOBS_INTAKE JOBS_WORK JOBS_JOURNAL JOBS_TIMERS JOBS_DLQ JOBS_STATE JOBS_EXPERTS JOBS_SESSIONS JOBS_PLANS JOBS_MEMORY JOBS_BLOBS",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestASubjectOfAJournalIsReadAsItWasBuilt(t *testing.T) {
+	n := NewNames("")
+	for _, pool := range []string{"", "p", "gpu-1"} {
+		if job, subjob, got, ok := n.ParseJournal(n.JournalIn("j", "~plan~1~x", pool)); !ok || job != "j" || subjob != "~plan~1~x" || got != pool {
+			t.Errorf("%q is read as %s, %s, %q, %t", pool, job, subjob, got, ok)
+		}
+	}
+	for _, subject := range []string{"", "jobs.journal.j", "jobs.journal.j.", "jobs.journal.j.a.", "jobs.journal.j.a.p.x", "jobs.journal.j.*.p", "jobs.work.j.a", "other.journal.j.a"} {
+		if _, _, _, ok := n.ParseJournal(subject); ok {
+			t.Errorf("%q is read", subject)
 		}
 	}
 }

@@ -45,8 +45,8 @@ type Command struct {
 	Order *Order
 	// At is when a timer is due, for ArmTimer.
 	At time.Time
-	// Reason is why a run is closed, for CloseRun.
-	Reason string
+	// Reason is why a run is closed, and Pool its expert's pool, for CloseRun.
+	Reason, Pool string
 	// Fact is the kind and Data the payload to publish, for StateFact, EndJob and CloseInput.
 	Fact events.Kind
 	Data any
@@ -63,6 +63,8 @@ type Order struct {
 	// Kind is what to do; Pool and Expert address it.
 	Kind         events.WorkKind
 	Pool, Expert string
+	// Former are the pools of earlier runs.
+	Former []events.Tenure
 	// Attempt counts from 1 within a series of retries; ResumeOf is the run whose journal is continued.
 	Attempt, ResumeOf int
 	// Spec is where the SubJob's text is; empty for planning and finalising the job.

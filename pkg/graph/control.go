@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -183,10 +184,8 @@ func (c *requests) rerun(e *events.Event, d *events.RerunRequested) Effect {
 // redirect applies what an edit changes about addressing and limits; the text is resolved from the event.
 func (n *node) redirect(edit *events.SubJob) {
 	if edit.Expert != "" {
-		n.Expert, n.Pure, n.Pool = edit.Expert, edit.Pure, edit.Pool
-		if n.Pool == "" {
-			n.Pool = events.DefaultPool
-		}
+		n.move(cmp.Or(edit.Pool, events.DefaultPool))
+		n.Expert, n.Pure = edit.Expert, edit.Pure
 	}
 	if edit.Timeout != nil {
 		n.Timeout = *edit.Timeout

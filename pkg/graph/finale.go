@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -54,13 +55,13 @@ func (fin *finale) wording() bool {
 
 // address addresses the finalization to an expert, or to the planner.
 func (fin *finale) address(f *node, expert string) {
-	f.Expert, f.Pool, f.Pure = expert, fin.job.FinalPool, fin.job.FinalPure
-	switch {
-	case expert == events.PlannerExpert:
-		f.Pool, f.Pure = events.PlannerPool, false
-	case f.Pool == "":
-		f.Pool = events.DefaultPool
+	f.Expert, f.Pure = expert, fin.job.FinalPure
+	if expert == events.PlannerExpert {
+		f.Pure = false
+		f.move(events.PlannerPool)
+		return
 	}
+	f.move(cmp.Or(fin.job.FinalPool, events.DefaultPool))
 }
 
 // descend passes the writing of the result to the next level of the fallback order: the model, the stand-in expert, the planner

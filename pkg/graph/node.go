@@ -51,6 +51,23 @@ func (n *node) live() bool {
 // workable reports whether an expert can run the node: a result that came with the plan has none.
 func (n *node) workable() bool { return n.Expert != "" }
 
+// move gives the node's next runs to a pool. The planner need not know which pool had earlier ones, unless one is still to be closed.
+func (n *node) move(pool string) {
+	needed := pool != events.PlannerPool || n.Closing != 0
+	if needed && n.Pool != pool && n.Pool != "" && n.Pool != events.PlannerPool && n.Run > n.poolSince() {
+		n.Former = append(n.Former, events.Tenure{Pool: n.Pool, Run: n.Run})
+	}
+	n.Pool = pool
+}
+
+// poolSince is the last run in another pool; 0 for none.
+func (n *node) poolSince() int {
+	if len(n.Former) == 0 {
+		return 0
+	}
+	return n.Former[len(n.Former)-1].Run
+}
+
 // forget drops result, waiting and errors, so that the node can run again; the run counter stays.
 func (n *node) forget() {
 	n.ResultSeq, n.ResultRun, n.Given, n.Skipped, n.Selected = 0, 0, false, false, nil

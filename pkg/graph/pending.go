@@ -23,7 +23,7 @@ func (j *Job) Pending() []Command {
 		n := j.dag.nodes[at]
 		before := len(closes) + len(rest)
 		if n.Closing != 0 && n.sent.close != n.Closing {
-			closes = append(closes, Command{CommandID: CommandID{Kind: CloseRun, SubJob: n.ID, Run: n.Closing}, Reason: n.CloseReason})
+			closes = append(closes, Command{CommandID: CommandID{Kind: CloseRun, SubJob: n.ID, Run: n.Closing}, Pool: n.PoolOf(n.Closing), Reason: n.CloseReason})
 		}
 		rest = j.commands.run(n, rest)
 		rest = j.commands.timers(n, rest)
@@ -70,7 +70,7 @@ func (cm *commands) order(n *node) *Order {
 	o := &Order{
 		Kind: n.Mode, Pool: n.Pool, Expert: n.Expert, Attempt: n.Attempts + 1, ResumeOf: n.ResumeOf, Spec: n.Spec,
 		Lessons: n.Lessons, Answers: n.Answers, Select: n.Selects, LifeCycle: n.LifeCycle, Deadline: cm.job.Deadline,
-		Session: n.Session,
+		Session: n.Session, Former: n.Former,
 	}
 	if o.Kind == "" {
 		o.Kind = events.WorkExecute

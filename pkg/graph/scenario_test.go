@@ -3,6 +3,8 @@ package graph
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -332,6 +334,65 @@ func TestAPoolReportsOnItsOwnRuns(t *testing.T) {
 		t.Errorf("the report of the pool is %s", got)
 	}
 	g.succeed("b")
+	g.wantStatus(events.Finished)
+}
+
+// The records of a run are on the subject of its pool: whoever closes a run, or executes a later one, must know which that was.
+func TestARunBelongsToThePoolThatItWasGivenTo(t *testing.T) {
+	g := start(t, nil)
+	g.plan("~plan", sub("a"), sub("b"))
+	move := func(pool string) []Command {
+		t.Helper()
+		g.log = append(g.log, g.event(events.KindRerunRequested, "", 0, "", &events.RerunRequested{SubJob: "a", Edit: json.RawMessage(`{"expert":"x","pool":"` + pool + `"}`)}))
+		g.job.Step(g.log[len(g.log)-1])
+		g.moves = append(g.moves, g.job.Transitions()...)
+		text, err := json.Marshal(g.job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := &Job{}
+		if err := json.Unmarshal(text, read); err != nil {
+			t.Fatal(err)
+		}
+		return read.Pending() // A scheduler that begins here sends what this one does.
+	}
+	closing := func(commands []Command) string {
+		i := slices.IndexFunc(commands, func(c Command) bool { return c.Kind == CloseRun })
+		if i < 0 {
+			return ""
+		}
+		return fmt.Sprintf("%d %s", commands[i].Run, commands[i].Pool)
+	}
+	former := func() []events.Tenure { return g.orders["a/"+strconv.Itoa(g.job.dag.find("a").Run)].Former }
+	if got := closing(move("gpu")); got != "1 "+events.DefaultPool {
+		t.Errorf("it closes %q", got)
+	}
+	if got := closing(move("tpu")); got != "1 "+events.DefaultPool {
+		t.Errorf("moved again before the run was closed, it closes %q", got)
+	}
+	g.deliver()
+	g.wantOpen("a/2", "b/1")
+	if diff := cmp.Diff([]events.Tenure{{Pool: events.DefaultPool, Run: 1}}, former()); diff != "" {
+		t.Error(diff)
+	}
+	if got := closing(move("tpu")); got != "2 tpu" {
+		t.Errorf("in the same pool it closes %q", got)
+	}
+	g.deliver()
+	if got := closing(move(events.DefaultPool)); got != "3 tpu" {
+		t.Errorf("moved back it closes %q", got)
+	}
+	g.deliver()
+	if diff := cmp.Diff([]events.Tenure{{Pool: events.DefaultPool, Run: 1}, {Pool: "tpu", Run: 3}}, former()); diff != "" {
+		t.Error(diff)
+	}
+	n := g.job.dag.find("a")
+	for number, want := range map[int]string{1: events.DefaultPool, 2: "tpu", 3: "tpu", 4: events.DefaultPool} {
+		if got := n.PoolOf(number); got != want {
+			t.Errorf("run %d belongs to %s", number, got)
+		}
+	}
+	g.succeed("a", "b")
 	g.wantStatus(events.Finished)
 }
 

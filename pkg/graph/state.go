@@ -143,6 +143,8 @@ type SubJobState struct {
 	Expert string `json:"expert,omitempty"`
 	Pool   string `json:"pool,omitempty"`
 	Pure   bool   `json:"pure,omitempty"`
+	// Former are the pools of its earlier runs, if those were others, with the last run in each.
+	Former []events.Tenure `json:"former,omitempty"`
 	// Title is for people.
 	Title string `json:"title,omitempty"`
 	// Session is the session of a handed-off SubJob; Told is how much of it was published: nothing, its start, or its end.
@@ -194,6 +196,16 @@ type SubJobState struct {
 	// Versions are the replaced results, oldest first. ReplacedBy are the tails that replace a split node.
 	Versions   []Version `json:"versions,omitempty"`
 	ReplacedBy []int32   `json:"replaced_by,omitempty"`
+}
+
+// PoolOf is the pool of the expert to whom a run was given. Runs of planning belong to the planner, whatever it says.
+func (n *SubJobState) PoolOf(run int) string {
+	for _, t := range n.Former {
+		if run <= t.Run {
+			return t.Pool
+		}
+	}
+	return n.Pool
 }
 
 // Version is a former result of a SubJob, kept for audit.

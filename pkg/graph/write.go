@@ -29,6 +29,7 @@ func (n *SubJobState) write(w *plainjson.Writer) {
 	w.Text("expert", n.Expert)
 	w.Text("pool", n.Pool)
 	w.Flag("pure", n.Pure)
+	w.Some("former", len(n.Former) > 0, n.Former)
 	w.Text("title", n.Title)
 	w.Text("session", n.Session)
 	w.Text("told", string(n.Told))

@@ -19,6 +19,7 @@ var samples = []any{
 	Spec{Seq: 1, ID: "s", Edits: []uint64{2}},
 	map[string]json.RawMessage{"p.q": json.RawMessage(`{ "k" : 1 }`)},
 	&events.Fault{Code: events.CodeInternal, Message: "m"},
+	[]events.Tenure{{Pool: "p", Run: 2}},
 	[]Version{{Run: 1, Status: events.Failed, Seq: 2, Reason: "rerun", Cause: 3}},
 }
 

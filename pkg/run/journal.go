@@ -105,12 +105,14 @@ func (j *Journal) of(run int) *state {
 	return nil
 }
 
-// Last returns the sequence of the journal's last record, which the next append must expect; 0 for an empty journal.
+// Last returns the sequence of the last record on the journal's subject, which the next append must expect; 0 for none.
 func (j *Journal) Last() uint64 {
-	if len(j.entries) == 0 {
-		return 0
+	for i := len(j.entries) - 1; i >= 0; i-- {
+		if e := &j.entries[i]; !e.Apart {
+			return e.Seq
+		}
 	}
-	return j.entries[len(j.entries)-1].Seq
+	return 0
 }
 
 // Over reports whether the run can no longer be executed, and why: it is closed, or a later one has begun.

@@ -124,18 +124,28 @@ func TestAnAnswerSettlesItsOwnQuestionOnly(t *testing.T) {
 	}
 }
 
+// apart is a journal of which one record is on another subject.
+func apart(at int, entries []run.Entry) []run.Entry {
+	entries[at].Apart = true
+	return entries
+}
+
 func TestWhoHoldsTheRun(t *testing.T) {
 	tests := map[string]struct {
 		journal []run.Entry
 		last    uint64
 		ok      bool
 	}{
-		"the last claim":           {journal(claimed(1, "b"), claimed(1, "a"), renewed(1, "a", time.Second)), 12, true},
-		"not after a takeover":     {journal(claimed(1, "a"), claimed(1, "b")), 11, false},
-		"not when it is closed":    {journal(claimed(1, "a"), closed(1)), 11, false},
-		"not when a later one is":  {journal(claimed(1, "a"), claimed(2, "a")), 11, false},
-		"not without a claim":      {nil, 0, false},
-		"also behind a closed one": {journal(closed(0), claimed(1, "a")), 11, true},
+		"the last claim":                           {journal(claimed(1, "b"), claimed(1, "a"), renewed(1, "a", time.Second)), 12, true},
+		"not after a takeover":                     {journal(claimed(1, "a"), claimed(1, "b")), 11, false},
+		"not when it is closed":                    {journal(claimed(1, "a"), closed(1)), 11, false},
+		"not when a later one is":                  {journal(claimed(1, "a"), claimed(2, "a")), 11, false},
+		"not without a claim":                      {nil, 0, false},
+		"also behind a closed one":                 {journal(closed(0), claimed(1, "a")), 11, true},
+		"not when it is closed on another subject": {apart(1, journal(claimed(1, "a"), closed(1))), 10, false},
+		"the claim of a later run on another":      {apart(1, journal(claimed(1, "a"), claimed(2, "b"))), 10, false},
+		"also behind an earlier one on another":    {apart(0, journal(closed(0), claimed(1, "a"))), 11, true},
+		"nothing on its own subject":               {apart(0, journal(closed(0))), 0, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

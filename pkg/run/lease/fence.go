@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 
@@ -15,6 +16,24 @@ import (
 type One interface {
 	Read(ctx context.Context) (entries []run.Entry, last uint64, err error)
 	Append(ctx context.Context, r events.JournalRecord, last uint64) (uint64, error)
+}
+
+// Close closes a run in every one of the journals in which it can be claimed, and returns until when it is held, by the broker's
+// clock; claimed is false if nobody ever claimed it. Errors: those of Fence.
+func Close(ctx context.Context, number int, reason string, in ...One) (until time.Time, claimed bool, err error) {
+	for _, one := range in {
+		journal, err := Fence(ctx, one, number, reason)
+		if err != nil {
+			return until, claimed, err
+		}
+		if held, ok := journal.Held(number); ok {
+			claimed = true
+			if held.After(until) {
+				until = held
+			}
+		}
+	}
+	return until, claimed, nil
 }
 
 // Fence closes a run in its journal, unless it is closed: from then on it cannot be claimed, and no claim of it can write.

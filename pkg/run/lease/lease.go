@@ -50,12 +50,14 @@ const (
 const lastBound = time.Second
 
 // Take claims a run after the sequence behind, up to which the journal was read. first is the effect that the claim
-// announces, or the zero value. Errors: store.ErrConflict if the journal has continued, or those of the journal.
+// announces, or the zero value. Errors: store.ErrConflict if the journal has continued,
+// store.ErrNotPermitted, or those of the journal.
 func Take(ctx context.Context, in Journal, r Run, behind uint64, first run.Effect, hooks Hooks) (*Lease, error) {
+	in = r.of(in)
 	l := &Lease{Run: r, journal: in, stored: hooks.Stored, lost: hooks.Lost, turn: make(chan struct{}, 1)}
 	l.renewed(time.Now())
 	seq, err := in.Append(r.Job, r.SubJob, run.Claimed(r.Run, r.Owner, r.Lease, r.Resumes, first), behind).Wait(ctx)
-	if err != nil && !errors.Is(err, store.ErrConflict) {
+	if err != nil && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotPermitted) {
 		seq, err = l.claimed(ctx, behind) // The outcome is unknown; read the journal.
 	}
 	if err != nil {

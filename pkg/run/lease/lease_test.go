@@ -209,3 +209,27 @@ func TestAnEndIsKeptUnlessTheClaimIsLost(t *testing.T) {
 		})
 	}
 }
+
+// A run may have been claimed on one of several subjects: it is closed on all of them, and held until its last owner must have stopped.
+func TestARunIsClosedWhereverItCanBeClaimed(t *testing.T) {
+	s, other := &leasetest.Journal{}, &leasetest.Journal{}
+	s.Add(run.Claimed(1, "a", time.Minute, 0, run.Effect{}))
+	for _, in := range [][]lease.One{{&one{Journal: s}, &one{Journal: other}}, {&one{Journal: other}, &one{Journal: s}}, {&one{Journal: s}, &one{Journal: other}}} {
+		until, claimed, err := lease.Close(t.Context(), 1, "stop", in...)
+		if err != nil || !claimed || !until.Equal(s.Entries[0].Time.Add(time.Minute)) {
+			t.Fatal(until, claimed, err)
+		}
+		for _, j := range []*leasetest.Journal{s, other} {
+			if last := j.Entries[len(j.Entries)-1]; last.Type != events.JournalClosed || len(j.Entries) > 2 {
+				t.Errorf("%+v", j.Entries)
+			}
+		}
+	}
+	if _, claimed, err := lease.Close(t.Context(), 1, "stop", &one{Journal: &leasetest.Journal{}}, &one{Journal: &leasetest.Journal{}}); claimed || err != nil {
+		t.Error(claimed, err)
+	}
+	other.Away(time.Minute)
+	if _, _, err := lease.Close(t.Context(), 1, "stop", &one{Journal: s}, &one{Journal: other}); !errors.Is(err, leasetest.ErrAway) {
+		t.Error(err)
+	}
+}

@@ -8,12 +8,19 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// Journal gives access to the journals of SubJobs. Read returns all records, oldest first. Append stores a record if the
-// journal still ends at last, 0 for an empty one. Clock returns the broker's time, which stamps the records, and since when
-// the broker has been reachable without interruption, as far as this process knows.
-type Journal interface {
+// Records reads and writes the records of SubJobs' journals. Read returns all records, oldest first. Append stores a record if the
+// journal still ends at last, 0 for an empty one.
+type Records interface {
 	Read(ctx context.Context, job, subjob string) ([]run.Entry, error)
 	Append(job, subjob string, r events.JournalRecord, last uint64) Pending
+}
+
+// Journal gives access to the journals of SubJobs. In returns them as the runs of a pool see them, which appends to a subject of its own,
+// after runs in former pools. Clock returns the broker's time, which stamps the records, and since when the broker has been reachable
+// without interruption, as far as this process knows.
+type Journal interface {
+	Records
+	In(pool string, former []events.Tenure) Journal
 	Clock(ctx context.Context) (now, since time.Time, err error)
 }
 
@@ -26,6 +33,10 @@ type Pending interface {
 type Run struct {
 	Job, SubJob string
 	Run         int
+	// Pool is the pool on whose subject the run is claimed, empty for the subject without a pool; Former are other pools whose records
+	// count.
+	Pool   string
+	Former []events.Tenure
 	// Resumes is the run that it continues, 0 for none.
 	Resumes int
 	// Owner is the name of this process; Lease is how long a claim holds without renewal.
@@ -33,10 +44,18 @@ type Run struct {
 	Lease time.Duration
 }
 
+// of returns the journals as the run sees them.
+func (r *Run) of(all Journal) Journal {
+	if r.Pool == "" && len(r.Former) == 0 {
+		return all
+	}
+	return all.In(r.Pool, r.Former)
+}
+
 // Admit reads the journal of a run and decides whether it may be claimed. It asks for the broker's clock only if another
 // owner has a claim. Errors: those of the journal.
 func Admit(ctx context.Context, from Journal, r Run) (*run.Journal, run.Admission, error) {
-	entries, err := from.Read(ctx, r.Job, r.SubJob)
+	entries, err := r.of(from).Read(ctx, r.Job, r.SubJob)
 	if err != nil {
 		return nil, run.Admission{}, err
 	}

@@ -92,7 +92,7 @@ func loopSettings(p *host.Process, b *bus.Bus, cards *catalog.Catalog, s Setting
 		Options: plan.Options{DefaultExpert: s.DefaultExpert, Zone: zone, Schema: schema.Check, Informed: true, Version: plan.Version},
 		Owner:   service.Owner(d.Owner, "planner"), Read: caller.Read(p.Metrics.Models().JSON),
 		Journal: service.NewJournal(b, p.Secrets), Log: service.NewLog(b, p.Secrets, false), Blobs: service.NewBlobs(b, p.Secrets, ""),
-		Dispatcher: adapter.Dispatcher{Bus: b}, Pooled: b.Signed(), Cache: adapter.Cache{Bus: b}, Catalog: cards, History: history.OnBus(b), Knowledge: adapter.NewKnowledge(b),
+		Dispatcher: adapter.Dispatcher{Bus: b}, Pooled: b.Signed(), Journaled: b.JournalsOfPools, Cache: adapter.Cache{Bus: b}, Catalog: cards, History: history.OnBus(b), Knowledge: adapter.NewKnowledge(b),
 		Meter: newMeter(p.Metrics), Logger: p.Log, Hook: service.Hook[loop.Point](d.Hook),
 	}
 }

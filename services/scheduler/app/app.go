@@ -158,7 +158,7 @@ func (r *scheduler) partition(i int, spec bus.ConsumerSpec) host.Member {
 			default: // There is a value already.
 			}
 		}
-		settings.Pooled = r.bus.Signed()
+		settings.Pooled, settings.Journaled = r.bus.Signed(), r.bus.JournalsOfPools
 		settings.Hook = service.Hook[loop.Point](r.Hook)
 		ports := adapter.New(r.bus)
 		all := loop.Ports{

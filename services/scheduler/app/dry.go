@@ -16,6 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
 
@@ -138,14 +139,23 @@ func (d *dry) Save(_ context.Context, job string, s loop.Saved, fault *events.Fa
 	return s.Revision + 1, nil
 }
 
-// Read returns an empty journal.
-func (d *dry) Read(context.Context, string, string) ([]run.Entry, uint64, error) { return nil, 0, nil }
+// Journal gives an empty journal.
+func (d *dry) Journal(job, subjob, _ string) lease.One { return dryJournal{d, job + "/" + subjob} }
+
+// dryJournal is a journal that prints what is appended.
+type dryJournal struct {
+	*dry
+	subject string
+}
+
+// Read gives nothing.
+func (dryJournal) Read(context.Context) ([]run.Entry, uint64, error) { return nil, 0, nil }
 
 // Append prints the record.
-func (d *dry) Append(_ context.Context, job, subjob string, r events.JournalRecord, _ uint64) error {
+func (j dryJournal) Append(_ context.Context, r events.JournalRecord, _ uint64) (uint64, error) {
 	body, err := json.Marshal(r)
-	d.print(line{Command: "journal", Subject: job + "/" + subjob, Body: body})
-	return err
+	j.print(line{Command: "journal", Subject: j.subject, Body: body})
+	return 0, err
 }
 
 // Arm prints the timer.

@@ -24,7 +24,7 @@ func (g views) claimed(h *joblog.Log, c *client.Client, blockers []graph.Blocker
 		if runs[b.SubJob] == 0 || b.Code != "running" && b.Code != "work" {
 			continue
 		}
-		entries, _, err := c.Bus().Journal(h.Job.ID, b.SubJob).Read(g.app.soft)
+		entries, err := c.Journals().Read(g.app.soft, h, b.SubJob)
 		if err != nil {
 			return blockers
 		}

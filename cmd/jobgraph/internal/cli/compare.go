@@ -45,7 +45,7 @@ func (g forks) side(ctx context.Context, c *client.Client, job string) (*joblog.
 	if err != nil {
 		return nil, err
 	}
-	calls := func(subjob string) ([]joblog.Call, error) { return c.Journals().Calls(ctx, log.Job.ID, subjob) }
+	calls := func(subjob string) ([]joblog.Call, error) { return c.Journals().CallsOf(ctx, log, subjob) }
 	return log.Account(calls, g.app.views.payloads(c, log.Job.ID))
 }
 

@@ -393,7 +393,7 @@ func (g views) describeSubJob(h *joblog.Log, c *client.Client, id string) error 
 		}
 	}
 	if !plannedBy(x.State) {
-		calls, err := c.Journals().Calls(g.app.soft, h.Job.ID, id)
+		calls, err := c.Journals().CallsOf(g.app.soft, h, id)
 		if err != nil {
 			g.app.note("what it has called cannot be read: %v", err)
 		}

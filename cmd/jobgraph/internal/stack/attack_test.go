@@ -135,9 +135,12 @@ func kept() []attack {
 				h.say("jobs.card."+pool+".shout-expert", string(request))
 			}
 		}, stored("KV_JOBS_EXPERTS", "$KV.JOBS_EXPERTS.shout-expert"), nil},
-		{"a journal", (*siege).queued, func(h *hand, v victim) {
-			h.say(h.admin.Names().JournalOf(v.job, v.subjob), `{"type":"closed","run":1,"reason":"forged"}`)
-		}, stored("JOBS_JOURNAL", "jobs.journal.{job}.a"), []string{"mallory"}},
+		{"a record of a journal", (*siege).queued, func(h *hand, v victim) { record(h, v, claims, closes) }, func(s *siege, v victim, _ []*hand) bool {
+			return len(s.journal(v)) > 0
+		}, nil},
+		{"the record of a call of a run to come", (*siege).coming, func(h *hand, v victim) { record(h, v, called) }, func(s *siege, v victim, _ []*hand) bool {
+			return strings.Contains(s.played(v), "forged")
+		}, nil},
 		{"a dead letter", nil, func(h *hand, _ victim) { h.say("jobs.dlq.fact.1", "forged") }, stored("JOBS_DLQ", "jobs.dlq.fact.1"), nil},
 		{"a saved state", (*siege).queued, func(h *hand, v victim) { h.say("$KV.JOBS_STATE."+v.job, `{"status":"FINISHED","result":"forged"}`) }, stored("KV_JOBS_STATE", "$KV.JOBS_STATE.{job}"), nil},
 		{"the deletion of a state", (*siege).queued, func(h *hand, v victim) { h.say("$KV.JOBS_STATE."+v.job, "forged", "KV-Operation", "DEL") }, stored("KV_JOBS_STATE", "$KV.JOBS_STATE.{job}"), nil},
@@ -153,6 +156,22 @@ func kept() []attack {
 			n := s.admin.Names()
 			return s.last(n.Log, n.JobEvents("flood"))+s.last(n.Work, n.PoolWork("flood"))+s.last(n.Timers, n.JobTimers("flood"))+s.last("JOBS_CONVERSATIONS", "jobs.conversation.flood") != ""
 		}, nil},
+	}
+}
+
+// Forged records.
+const (
+	claims = `{"type":"claimed","run":1,"owner":"forged","lease":"10m"}`
+	called = `{"type":"result","run":1,"owner":"forged","key":"command","name":"command","data":"forged"}`
+	closes = `{"type":"closed","run":1,"reason":"forged"}`
+)
+
+// record writes records into the journal of a SubJob: without a pool, for that of its runs, and for another.
+func record(h *hand, v victim, records ...string) {
+	for _, pool := range []string{"", v.pool, "m"} {
+		for _, r := range records {
+			h.say(h.admin.Names().JournalIn(v.job, v.subjob, pool), r)
+		}
 	}
 }
 

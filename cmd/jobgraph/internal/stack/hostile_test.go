@@ -23,6 +23,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -241,6 +242,36 @@ func (s *siege) queued() victim {
 		return err == nil && m.Seq > 0
 	})
 	return v
+}
+
+// coming is a job that is not submitted yet.
+func (s *siege) coming() victim {
+	return victim{job: "j-" + strings.ToLower(rand.Text()), subjob: "a", pool: events.DefaultPool}
+}
+
+// played submits such a job, and gives its result.
+func (s *siege) played(v victim) string {
+	s.Helper()
+	job, err := s.boss.Submit(s.Context(), events.Request{ID: v.job, Goal: "shout", User: "boss", Plan: json.RawMessage(`{"subjobs":[{"id":"a","goal":"hello","expert":"Shout Expert"}]}`)})
+	if err != nil {
+		s.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(s.Context(), bound)
+	defer cancel()
+	result, err := s.boss.Wait(ctx, job)
+	if err != nil {
+		return "forged: " + err.Error()
+	}
+	return string(result.Result)
+}
+
+// journal are the records that count for the runs of a SubJob.
+func (s *siege) journal(v victim) []run.Entry {
+	entries, _, err := s.admin.Bus().Journal(v.job, v.subjob).In(v.pool).Beside(nil).Read(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	return entries
 }
 
 // asking returns a job that waits for an answer of the boss, in a session.

@@ -58,6 +58,9 @@ func (j *Journal) add(r events.JournalRecord) {
 	j.Entries = append(j.Entries, run.Entry{JournalRecord: r, Seq: uint64(len(j.Entries) + 1), Time: time.Now()})
 }
 
+// In implements lease.Journal: the records of all pools are the same.
+func (j *Journal) In(string, []events.Tenure) lease.Journal { return j }
+
 // Clock implements lease.Journal.
 func (j *Journal) Clock(context.Context) (now, since time.Time, err error) {
 	j.Lock()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/store"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
@@ -69,7 +70,7 @@ func (r *run) wanted() bool {
 // and the append fails if it is not.
 func (r *run) claim() (*task.Ending, bool) {
 	d := task.Decision{Admission: jobrun.Admission{Action: jobrun.Claim}}
-	fresh := r.Run == 1 && r.ResumeOf == 0 && r.delivery.Count <= 1
+	fresh := r.Run == 1 && r.ResumeOf == 0 && r.delivery.Count <= 1 && r.alone()
 	for range maxClaims {
 		if !fresh {
 			journal, a, err := lease.Admit(r.ctx, r.loop.Journal, r.claimant())
@@ -98,6 +99,10 @@ func (r *run) claim() (*task.Ending, bool) {
 			r.abandon(err)
 			return nil, false
 		}
+		if errors.Is(err, store.ErrNotPermitted) && !r.moveClaim() {
+			r.later("claim", err)
+			return nil, false
+		}
 	}
 	r.later("claim", errors.New("the journal goes on changing"))
 	return nil, false
@@ -112,9 +117,36 @@ func (r *run) overInLog(d *task.Decision) (bool, error) {
 	return r.loop.States.Reported(r.ctx, events.Address{Job: r.Job, SubJob: r.SubJob, Run: r.Run, Pool: r.Facts})
 }
 
-// claimant returns the run with this runner as its owner.
+// alone reports whether no record of the run can be on another subject than that of its claim. If the subjects of its facts name its
+// pool, an import may have left some on the subject without a pool.
+func (r *run) alone() bool {
+	if r.Facts == "" || r.Claims == "" {
+		return r.Facts == ""
+	}
+	entries, err := r.loop.Journal.Read(r.ctx, r.Job, r.SubJob)
+	return err == nil && len(entries) == 0
+}
+
+// moveClaim has the run claimed on the subject of its pool, if the work does not say so: it is older than the permissions of its runners.
+// No runner of the pool may claim it elsewhere then.
+func (r *run) moveClaim() bool {
+	if r.Claims != "" || r.Facts == "" {
+		return false
+	}
+	r.Claims = r.Pool
+	return true
+}
+
+// claimant returns the run with this runner as its owner. If the subjects of its facts name its pool, other work of the run may name the
+// pool for the claim, too.
 func (r *run) claimant() lease.Run {
-	return lease.Run{Job: r.Job, SubJob: r.SubJob, Run: r.Run, Resumes: r.ResumeOf, Owner: r.loop.Owner, Lease: r.Lease.Std()}
+	c := lease.Run{
+		Job: r.Job, SubJob: r.SubJob, Run: r.Run, Resumes: r.ResumeOf, Owner: r.loop.Owner, Lease: r.Lease.Std(), Pool: r.Claims, Former: r.Former,
+	}
+	if r.Claims == "" && r.Facts != "" {
+		c.Former = []events.Tenure{{Pool: r.Pool, Run: r.Run}}
+	}
+	return c
 }
 
 // take appends the claim.

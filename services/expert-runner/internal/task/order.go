@@ -16,6 +16,8 @@ type Order struct {
 	Pool, Expert string
 	// Facts is the pool that the subjects of the run's facts name; empty if they name none.
 	Facts string
+	// Claims is the pool that the subject of the claim names; empty if it names none.
+	Claims string
 }
 
 // Read parses a work message. The subject alone decides job, SubJob and run; a contradicting body is an error, and so is work that
@@ -44,6 +46,9 @@ func Read(n events.Names, subject string, body []byte) (*Order, error) {
 	o.Job, o.SubJob, o.Run = at.Job, at.SubJob, at.Run
 	if o.ReportSubject == n.RunEventOf(o.Job, events.KindSubJobReported, o.SubJob, o.Run, o.Pool) {
 		o.Facts = o.Pool
+	}
+	if o.ClaimSubject == n.JournalIn(o.Job, o.SubJob, o.Pool) {
+		o.Claims = o.Pool
 	}
 	o.settle()
 	return o, nil

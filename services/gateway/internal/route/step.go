@@ -71,7 +71,7 @@ func (c *call) told(ctx context.Context, log *joblog.Log, in *verb.SubJobQuery, 
 		}
 		out.Inputs = append(out.Inputs, line)
 	}
-	calls, err := c.gateway.Client.Journals().Calls(ctx, in.ID, in.SubJob)
+	calls, err := c.gateway.Client.Journals().CallsOf(ctx, log, in.SubJob)
 	if err != nil {
 		return err
 	}

@@ -49,10 +49,14 @@ func (d Dispatcher) Report(ctx context.Context, subject string) (*events.SubJobR
 
 // Close implements loop.Desk. It fences the journal first; from then on the run cannot be claimed.
 func (d Dispatcher) Close(ctx context.Context, w *events.Work, reason string) error {
-	if _, err := lease.Fence(ctx, d.Bus.Journal(w.Job, w.SubJob), w.Run, reason); err != nil {
+	names, journal := d.Bus.Names(), d.Bus.Journal(w.Job, w.SubJob)
+	in := []lease.One{journal}
+	if _, _, pool, _ := names.ParseJournal(w.ClaimSubject); pool != "" {
+		in = append(in, journal.In(pool))
+	}
+	if _, _, err := lease.Close(ctx, w.Run, reason, in...); err != nil {
 		return err
 	}
-	names := d.Bus.Names()
 	if err := d.Bus.Streams().Purge(ctx, names.Work, names.WorkFor("*", "*", w.Job, w.SubJob, w.Run)); err != nil {
 		return err
 	}

@@ -183,6 +183,9 @@ func (t *planningRun) work(c *planning.Command, card *events.Card, n int, late t
 		ClaimSubject:   names.JournalOf(t.w.Job, id), Lease: events.Duration(leaseOf(t.w)), CancelSubject: names.Cancel(t.w.Job, id),
 	}
 	w.ReportID = w.IdempotencyKey
+	if t.loop.Pooled && t.loop.Journaled() {
+		w.ClaimSubject = names.JournalIn(t.w.Job, id, pool)
+	}
 	if !r.Tools.IsZero() {
 		w.Tools = &r.Tools
 	}

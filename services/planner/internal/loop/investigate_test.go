@@ -103,6 +103,25 @@ func TestWhatExpertsFindBeforePlanningGoesIntoThePrompt(t *testing.T) {
 	})
 }
 
+func TestAnExpertThatIsAskedReportsAndClaimsOnSubjectsOfItsPool(t *testing.T) {
+	for pools, want := range map[bool]string{false: "", true: ".default"} {
+		synctest.Test(t, func(t *testing.T) {
+			o := &office{reports: map[string]*events.SubJobReported{"x": found("up"), "y": found("fine")}}
+			w, _ := curious(o)
+			w.pools = pools
+			if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
+				t.Fatal(err)
+			}
+			if claim := o.issued[0].ClaimSubject; claim != "jobs.journal.j.~plan~1~investigate-1-1"+want {
+				t.Errorf("claimed on %s", claim)
+			}
+			if report := o.issued[0].ReportSubject; !strings.HasSuffix(report, "~plan~1~investigate-1-1.1"+want) {
+				t.Errorf("reported on %s", report)
+			}
+		})
+	}
+}
+
 func TestNobodyIsAskedTwiceAfterACrashAtAnyPoint(t *testing.T) {
 	for _, point := range []Point{AtClaim, AtIntent, AtAnswered, AtKept, AtPublish, AtPublished} {
 		synctest.Test(t, func(t *testing.T) {

@@ -37,6 +37,8 @@ type Settings struct {
 	Catalog Catalog
 	// Pooled has the experts that are asked report on subjects that name their pool.
 	Pooled bool
+	// Journaled reports whether their runners may only write records of their pools into journals; only asked if Pooled is true.
+	Journaled func() bool
 	// Dispatcher issues work to the experts that are asked before planning.
 	Dispatcher Dispatcher
 	// History reads earlier turns of a session; may be nil.

@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
 	"github.com/jobgraph/jobgraph/pkg/events/kept"
-	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
 
@@ -104,15 +104,9 @@ func (p Ports) ReapJob(ctx context.Context, job string, last uint64) error {
 	return p.bus.Retention().ReapJob(ctx, job, last)
 }
 
-// Read returns the journal of a SubJob and the sequence at which it ends.
-func (p Ports) Read(ctx context.Context, job, subjob string) ([]run.Entry, uint64, error) {
-	return p.bus.Journal(job, subjob).Read(ctx)
-}
-
-// Append adds a record if the journal still ends at last; otherwise it returns store.ErrConflict.
-func (p Ports) Append(ctx context.Context, job, subjob string, r events.JournalRecord, last uint64) error {
-	_, err := p.bus.Journal(job, subjob).Append(ctx, r, last)
-	return err
+// Journal gives the records of a SubJob on the subject of a pool.
+func (p Ports) Journal(job, subjob, pool string) lease.One {
+	return p.bus.Journal(job, subjob).In(pool)
 }
 
 // PutBlob stores bytes under their digest, once.

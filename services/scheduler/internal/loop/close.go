@@ -80,31 +80,16 @@ func (c closer) closeRun(ctx context.Context, job string, cmd *graph.Command) er
 	return err
 }
 
-// fence appends the close of a run, unless the journal has one, and returns the run's last holder.
-func (c closer) fence(ctx context.Context, job string, cmd *graph.Command) (*events.SubJobClosed, error) {
-	journal, err := lease.Fence(ctx, oneJournal{c.Journals, job, cmd.SubJob}, cmd.Run, cmd.Reason)
-	if err != nil {
-		return nil, err
+// fence appends the close of a run, unless the journal has one, and returns the last holder. Work from before the list of signers names
+// the subject without a pool: there the run is closed, too.
+func (c closer) fence(ctx context.Context, job string, cmd *graph.Command) (closed *events.SubJobClosed, err error) {
+	in := []lease.One{c.Journals.Journal(job, cmd.SubJob, "")}
+	if pool := c.pooled(cmd.Pool); pool != "" {
+		in = append(in, c.Journals.Journal(job, cmd.SubJob, pool))
 	}
-	closed := &events.SubJobClosed{}
-	closed.LeaseUntil, closed.Claimed = journal.Held(cmd.Run)
-	return closed, nil
-}
-
-// oneJournal is the journal of one SubJob.
-type oneJournal struct {
-	all         Journals
-	job, subjob string
-}
-
-// Read implements lease.One.
-func (j oneJournal) Read(ctx context.Context) ([]run.Entry, uint64, error) {
-	return j.all.Read(ctx, j.job, j.subjob)
-}
-
-// Append implements lease.One.
-func (j oneJournal) Append(ctx context.Context, r events.JournalRecord, last uint64) (uint64, error) {
-	return 0, j.all.Append(ctx, j.job, j.subjob, r, last)
+	closed = &events.SubJobClosed{}
+	closed.LeaseUntil, closed.Claimed, err = lease.Close(ctx, cmd.Run, cmd.Reason, in...)
+	return closed, err
 }
 
 // cancel notifies workers over core NATS; an empty SubJob means the whole job.

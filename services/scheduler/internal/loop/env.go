@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
 // env is what the parts of a partition share: settings, ports, and the time of the step. The parts do not change it.
@@ -13,6 +14,14 @@ type env struct {
 	Ports
 	// now is when the step began. Only Partition sets it.
 	now time.Time
+}
+
+// pooled is the pool that the subjects of a run name; "" for none.
+func (e *env) pooled(pool string) string {
+	if !e.Pooled || pool == events.PlannerPool || pool == schedule.Pool {
+		return ""
+	}
+	return pool
 }
 
 // at calls the hook.

@@ -17,6 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
 // errAway is the error of any call while the bus is unreachable.
@@ -27,7 +28,14 @@ type idle struct{}
 
 func (idle) Tell(string, []byte) error { return nil }
 
-func (idle) Read(context.Context, string, string) ([]run.Entry, uint64, error) { return nil, 0, nil }
+// journal is an empty journal, whose appends are answered.
+type journal func() error
+
+func (journal) Read(context.Context) ([]run.Entry, uint64, error) { return nil, 0, nil }
+
+func (j journal) Append(context.Context, events.JournalRecord, uint64) (uint64, error) {
+	return 0, j()
+}
 
 func (idle) PutBlob(context.Context, string, []byte) (events.Ref, error) { return events.Ref{}, nil }
 
@@ -101,8 +109,8 @@ func (f *fake) Save(_ context.Context, job string, s Saved, _ *events.Fault) (ui
 	return s.Revision + 1, nil
 }
 
-func (f *fake) Append(context.Context, string, string, events.JournalRecord, uint64) error {
-	return nil
+func (f *fake) Journal(string, string, string) lease.One {
+	return journal(func() error { return nil })
 }
 func (f *fake) Arm(context.Context, string, string, time.Time) Ack { return outcome{} }
 func (f *fake) Purge(context.Context, string) error                { return nil }

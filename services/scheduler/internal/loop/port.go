@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
 // Expect is the condition under which the broker stores a message. The zero value expects the message to be the first on
@@ -86,12 +86,10 @@ type States interface {
 	Save(ctx context.Context, job string, s Saved, fault *events.Fault) (revision uint64, err error)
 }
 
-// Journals reads and writes the journals of SubJobs.
+// Journals has the journals of SubJobs.
 type Journals interface {
-	// Read returns all records of a SubJob and the last sequence on its subject.
-	Read(ctx context.Context, job, subjob string) (entries []run.Entry, last uint64, err error)
-	// Append adds a record if last is still the last sequence on the subject, or returns store.ErrConflict.
-	Append(ctx context.Context, job, subjob string, r events.JournalRecord, last uint64) error
+	// Journal is the records of a SubJob on the subject of a pool; "" is the subject without one.
+	Journal(job, subjob, pool string) lease.One
 }
 
 // Alarms arms timers.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events/store"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 
 	"pgregory.net/rapid"
 
@@ -498,13 +499,15 @@ func (w *storm) ReapJob(_ context.Context, job string, _ uint64) error {
 	return nil
 }
 
-func (w *storm) Append(context.Context, string, string, events.JournalRecord, uint64) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.fails() {
-		return errAway
-	}
-	return nil
+func (w *storm) Journal(string, string, string) lease.One {
+	return journal(func() error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.fails() {
+			return errAway
+		}
+		return nil
+	})
 }
 
 func (w *storm) Purge(_ context.Context, job string) error {

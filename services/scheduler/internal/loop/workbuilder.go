@@ -7,7 +7,6 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
-	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/run"
@@ -67,6 +66,9 @@ func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Comma
 		ClaimSubject:   b.Names.JournalOf(j.id, cmd.SubJob), Lease: requested.Rules.Lease,
 		CancelSubject: b.Names.Cancel(j.id, cmd.SubJob),
 	}
+	if pool := b.pooled(o.Pool); pool != "" && b.Journaled() {
+		w.ClaimSubject, w.Former = b.Names.JournalIn(j.id, cmd.SubJob, pool), o.Former
+	}
 	w.ReportID = w.IdempotencyKey
 	if o.Session != "" {
 		w.Session, w.Parent = o.Session, r.Session
@@ -102,14 +104,6 @@ func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Comma
 		return w, b.finalizeRequest(ctx, j, o, r, w)
 	}
 	return w, nil
-}
-
-// pooled returns the pool that the subjects of a run's facts name; "" for none.
-func (b *workBuilder) pooled(pool string) string {
-	if !b.Pooled || pool == events.PlannerPool || pool == schedule.Pool {
-		return ""
-	}
-	return pool
 }
 
 // addBrief adds to complete work what the run should know about its job.

@@ -1,0 +1,97 @@
+package client_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run"
+)
+
+// listed is a client with a list of signers, which names none.
+func listed(t *testing.T) *client.Client {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "signers.json")
+	if err := os.WriteFile(file, []byte(`{"since":"2100-01-01T00:00:00Z","journals":true,"signers":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := bustest.Start(t, bustest.Settings{Quiet: true}).Options("client-test")
+	o.Signers = file
+	b, err := bus.Connect(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	if err := b.Streams().Init(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return client.New(b)
+}
+
+// Records of other pools count nowhere: not as calls, not in an export. An export names no pools, so that it can be imported anywhere.
+func TestRecordsOfOtherPoolsAreNotShownOrExported(t *testing.T) {
+	from, to := listed(t), connect(t)
+	state(t, from, requested("j1", "x"))
+	plan := &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "g", Expert: "x", Pool: "old"}, {ID: "b", Goal: "g", Expert: "x", Pool: "new"}}}
+	state(t, from, events.Event{Kind: events.KindGraphCreated, Job: "j1", SubJob: events.PlanID, Run: 1, Data: &events.GraphCreated{Plan: plan}})
+	state(t, from, events.Event{Kind: events.KindRerunRequested, Job: "j1", Data: &events.RerunRequested{SubJob: "a", Edit: json.RawMessage(`{"expert":"y","pool":"new"}`)}})
+	state(t, from, events.Event{Kind: events.KindSubJobClosed, Job: "j1", SubJob: "a", Run: 1, Data: &events.SubJobClosed{}})
+	intent := func(number int, key string) events.JournalRecord {
+		return events.JournalRecord{Type: events.JournalIntent, Run: number, Owner: "r", Key: key, Name: "pay"}
+	}
+	put := func(subjob, pool string, r events.JournalRecord) {
+		t.Helper()
+		j := from.Bus().Journal("j1", subjob).In(pool)
+		_, last, err := j.Read(t.Context())
+		if err == nil {
+			_, err = j.Append(t.Context(), r, last)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("a", "old", intent(1, "once"))
+	put("a", "", run.Closed(1, "edited"))
+	put("a", "new", intent(2, "now"))
+	put("a", "old", intent(2, "too late"))
+	put("a", "foe", intent(2, "forged"))
+	put("b", "old", intent(1, "never there"))
+	put("ghost", "foe", intent(1, "of no SubJob"))
+	put(events.PlanID+"~1~investigate-1-1", "any", intent(1, "asked"))
+	keys := func(c *client.Client, subjob string) (list []string) {
+		t.Helper()
+		calls, err := c.Journals().Calls(t.Context(), "j1", subjob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range calls {
+			list = append(list, calls[i].Key)
+		}
+		return list
+	}
+	x, err := from.Archive().Export(t.Context(), "j1", time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := to.Archive().Import(t.Context(), x); err != nil {
+		t.Fatal(err)
+	}
+	for subjob, want := range map[string][]string{"a": {"once", "now"}, "b": nil, "ghost": nil, events.PlanID + "~1~investigate-1-1": {"asked"}} {
+		for name, c := range map[string]*client.Client{"with pools": from, "imported": to} {
+			if diff := cmp.Diff(want, keys(c, subjob)); diff != "" {
+				t.Errorf("calls of %s, %s: %s", subjob, name, diff)
+			}
+		}
+	}
+	if timed, err := from.Journals().Timed(t.Context(), "j1", time.Time{}); err != nil || len(timed) != 3 {
+		t.Errorf("%+v, %v", timed, err)
+	}
+}

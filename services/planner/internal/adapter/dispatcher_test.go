@@ -1,0 +1,35 @@
+package adapter
+
+import (
+	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// What an expert is asked is withdrawn where it can be claimed: on the subject that the work names, and without a pool, where work of an
+// earlier release is claimed.
+func TestAQuestionIsWithdrawnWhereItCanBeClaimed(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("planner")
+	n := b.Names()
+	for subjob, pools := range map[string][]string{"alone": {""}, "pooled": {"", "gpu"}} {
+		w := &events.Work{Job: "j", SubJob: subjob, Run: 1, ClaimSubject: n.JournalIn("j", subjob, pools[len(pools)-1])}
+		for range 2 {
+			if err := (Dispatcher{Bus: b}).Close(t.Context(), w, "enough"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, pool := range []string{"", "gpu", "other"} {
+			list, _, err := b.Journal("j", subjob).In(pool).Read(t.Context())
+			want := 0
+			for _, p := range pools {
+				if p == pool {
+					want = 1
+				}
+			}
+			if err != nil || len(list) != want {
+				t.Errorf("%s, pool %q: %+v, %v", subjob, pool, list, err)
+			}
+		}
+	}
+}

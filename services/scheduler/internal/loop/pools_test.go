@@ -1,0 +1,88 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
+)
+
+// shelved are journals by pool, of whatever SubJob.
+type shelved map[string][]run.Entry
+
+type shelvedIn struct {
+	all  shelved
+	pool string
+}
+
+func (s shelved) Journal(_, _, pool string) lease.One { return shelvedIn{s, pool} }
+
+func (s shelvedIn) Read(context.Context) ([]run.Entry, uint64, error) {
+	return s.all[s.pool], uint64(len(s.all[s.pool])), nil
+}
+
+func (s shelvedIn) Append(_ context.Context, r events.JournalRecord, _ uint64) (uint64, error) {
+	s.all[s.pool] = append(s.all[s.pool], run.Entry{JournalRecord: r})
+	return 0, nil
+}
+
+// Where runners write only records of their pools, a run is claimed on the subject of its pool, and closed there.
+func TestARunIsClaimedAndClosedOnTheSubjectOfItsPool(t *testing.T) {
+	plan := &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "g", Expert: "x", Pool: "old"}}}
+	edit := &events.RerunRequested{SubJob: "a", Edit: json.RawMessage(`{"expert":"y","pool":"new"}`)}
+	for name, c := range map[string]struct {
+		pooled, journaled bool
+		first, second     string
+		former            []events.Tenure
+		closed            []string
+	}{
+		"without signers":         {false, true, "jobs.journal.j.a", "jobs.journal.j.a", nil, []string{""}},
+		"with an older list":      {true, false, "jobs.journal.j.a", "jobs.journal.j.a", nil, []string{"", "old"}},
+		"with a list of this one": {true, true, "jobs.journal.j.a.old", "jobs.journal.j.a.new", []events.Tenure{{Pool: "old", Run: 1}}, []string{"", "old"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, journals := tell(t, events.Request{Goal: "g"}, plan), shelved{}
+			b.p.env.Pooled, b.p.env.Journaled, b.p.env.Journals = c.pooled, func() bool { return c.journaled }, journals
+			all, _ := b.work()
+			if w := all["a"]; w.ClaimSubject != c.first || w.Former != nil {
+				t.Errorf("the first run is claimed on %s, after %v", w.ClaimSubject, w.Former)
+			}
+			if w := all[events.PlanID]; w != nil && w.ClaimSubject != "jobs.journal.j.~plan" {
+				t.Errorf("planning is claimed on %s", w.ClaimSubject)
+			}
+			b.step(events.KindRerunRequested, "", 0, edit)
+			for _, cmd := range b.j.state.Pending() {
+				if cmd.Kind != graph.CloseRun {
+					continue
+				}
+				if _, err := (closer{b.p.env}).fence(t.Context(), "j", &cmd); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var closed []string
+			for pool, list := range journals {
+				if len(list) == 1 && list[0].Type == events.JournalClosed && list[0].Run == 1 {
+					closed = append(closed, pool)
+				}
+			}
+			slices.Sort(closed)
+			if diff := cmp.Diff(c.closed, closed); diff != "" {
+				t.Error(diff)
+			}
+			b.step(events.KindSubJobClosed, "a", 1, &events.SubJobClosed{})
+			all, _ = b.work()
+			if w := all["a"]; w.ClaimSubject != c.second {
+				t.Errorf("the second run is claimed on %s", w.ClaimSubject)
+			} else if diff := cmp.Diff(c.former, w.Former); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
