@@ -185,7 +185,7 @@ func (holder) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// task is a task of the extension.
+// task is a task object of the MCP tasks extension.
 type task struct {
 	sdk.ResultBase
 	Status   string          `json:"status"`
@@ -226,8 +226,8 @@ func tasker(t *testing.T, url string) (get func(method string, p *taskParams) *t
 	}, c
 }
 
-// A task survives the death of its gateway: another one knows it, takes the person's answer, and gives the result. The same holds
-// for a wait.
+// A task survives the death of its gateway: another one knows it, accepts the person's answer, and returns the result. The
+// same holds for a wait.
 func TestATaskSurvivesTheDeathOfItsGateway(t *testing.T) {
 	t.Parallel()
 	bus := counting(t)

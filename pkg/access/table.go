@@ -42,7 +42,7 @@ var (
 	planner   = []Role{Planner}
 )
 
-// worked are the facts that a runner states about the runs of its pools.
+// worked are the facts that a runner publishes about the runs of its pools.
 var worked = []events.Kind{events.KindInputRequested, events.KindSubJobStarted, events.KindSubJobProgressed, events.KindSubJobReported}
 
 // Table returns every row for the subjects under a prefix.

@@ -54,7 +54,7 @@ func (c *Client) Close() {
 // Bus returns the connection.
 func (c *Client) Bus() *bus.Bus { return c.bus }
 
-// Names returns the names on this bus.
+// Names returns the names of subjects and streams under this bus's prefix.
 func (c *Client) Names() events.Names { return c.bus.Names() }
 
 // Schedules returns the schedules.

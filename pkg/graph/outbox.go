@@ -60,7 +60,7 @@ func (o *outbox) discharge(kind events.Kind, key string) {
 // repeat causes every fact to be delivered again.
 func (o *outbox) repeat() { clear(o.sent.facts) }
 
-// facts gives the facts that are not delivered yet.
+// facts appends the facts that are not delivered yet.
 func (o *outbox) facts(out []Command) []Command {
 	for i, f := range o.job.Facts {
 		if !o.sent.facts[i] {

@@ -306,7 +306,7 @@ func TestRecoverWaitsForTheFenceOfAClaimedRun(t *testing.T) {
 	g.wantStatus(events.Finished)
 }
 
-// The subject of a fact may name a pool, whose workers alone may publish there: they state nothing of the runs of other pools.
+// The subject of a fact may name a pool. Only the workers of that pool may publish there, and their facts count only for its runs.
 func TestAPoolReportsOnItsOwnRuns(t *testing.T) {
 	g := start(t, nil)
 	g.plan("~plan", sub("a"), sub("b"))

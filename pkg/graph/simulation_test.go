@@ -65,7 +65,7 @@ func newSimulation(d *dice, change func(*events.Rules)) *simulation {
 	return w
 }
 
-// append stores an event, steps the truth and checks everything that holds after any event.
+// append stores an event, applies it to the reference state and checks the invariants that hold after every event.
 func (w *simulation) append(e events.Event) {
 	w.now = w.now.Add(time.Millisecond)
 	e.Job, e.Seq, e.Time = "j", uint64(len(w.log)+1), w.now
@@ -379,7 +379,7 @@ func (w *simulation) claim(id CommandID) bool {
 	return true
 }
 
-// end states the end of a run on its own subject.
+// end publishes the end of a run on the run's own subject.
 func (w *simulation) end(id CommandID, kind events.Kind, data any) {
 	p := w.work[id]
 	if !p.claimed || p.ended {

@@ -10,7 +10,7 @@ import (
 // grace is how long the work may take to end when it has to end at once.
 const grace = time.Second
 
-// haste is what each cleanup still gets after all of them together have used up their time.
+// haste is the time limit of each cleanup that begins after the time limit of all cleanups has passed.
 const haste = 50 * time.Millisecond
 
 // Causes of the end of a process's contexts, for context.Cause.

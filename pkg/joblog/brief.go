@@ -41,7 +41,7 @@ type Briefer struct {
 	standing graph.Standing
 }
 
-// Goals gives the goal of a SubJob as planned.
+// Goals returns the goal of a SubJob as planned.
 type Goals func(at graph.Spec) (string, error)
 
 // Make returns the brief of a run that is about to be issued. All other fields that a brief repeats must be set in its work. The

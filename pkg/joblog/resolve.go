@@ -14,13 +14,13 @@ var ErrPlan = errors.New("the payload is no plan")
 // Payloads reads a payload of one job. Nil bytes without an error mean that the payload is left out.
 type Payloads func(ref events.Ref) ([]byte, error)
 
-// PlanRef gives the payload that holds the plan of an event; nil if the event has no plan, or has it filled in.
+// PlanRef returns the payload that holds the plan of an event; nil if the event has no plan, or has it filled in.
 func PlanRef(e *events.Event) *events.Ref {
 	ref, _ := planOf(e)
 	return ref
 }
 
-// planOf gives the payload that holds the plan of an event, and the field that takes the plan; nil if there is nothing to fill in.
+// planOf returns the payload that holds the plan of an event, and the field that takes the plan; nil if there is nothing to fill in.
 func planOf(e *events.Event) (*events.Ref, **events.Plan) {
 	var ref *events.Ref
 	var into **events.Plan

@@ -23,7 +23,7 @@ const (
 	maxCached = 64 << 20
 )
 
-// Store has the documents of bases. Get gives store.ErrNotFound for a missing one.
+// Store has the documents of bases. Get returns store.ErrNotFound for a missing one.
 type Store interface {
 	// List lists the documents of a base, sorted by name.
 	List(ctx context.Context, b bases.Base) ([]events.Ref, error)

@@ -311,7 +311,7 @@ func TestACostThatARouterStatesInResponsesIsTaken(t *testing.T) {
 	}
 }
 
-// impatient is a call that may not be held.
+// impatient is a call that is refused rather than held for longer than five seconds.
 func impatient() llm.Request {
 	r := ask("hi")
 	r.MaxWait = 5 * time.Second

@@ -87,7 +87,7 @@ type loosePart struct {
 
 func (p loosePart) said() loose { return p.Text + p.Content }
 
-// looseParts parses a list of parts, each an object or a bare string, or one such object. Anything else gives nothing.
+// looseParts parses a list of parts, each an object or a bare string, or one such object. Anything else yields no parts.
 func looseParts(data []byte) []loosePart {
 	if depth(data) > maxDepth {
 		return nil

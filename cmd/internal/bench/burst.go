@@ -112,7 +112,7 @@ type storm struct {
 	pace      float64         // Jobs per second, from the first request to the last end.
 	submitted time.Duration   // Until the last request was stored.
 	quiet     time.Duration   // The longest time during which no job ended.
-	late      []time.Duration // From request to end of the later jobs without a user,
+	late      []time.Duration // The times from request to end of the later jobs without a user,
 	other     []time.Duration // and of those of another user.
 	events    uint64          // Events of the burst,
 	repeats   uint64          // and how many were delivered again.

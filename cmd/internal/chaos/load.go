@@ -106,7 +106,7 @@ func (l *load) close() {
 	l.closed, l.ended = true, time.Now()
 }
 
-// submit submits a job until the bus has it. The request is the same each time, so that repeated attempts give one job.
+// submit submits a job until the bus has it. The request is the same each time, so repeated attempts create one job.
 func (l *load) submit(ctx context.Context, id string) {
 	plan, err := json.Marshal(events.Plan{SubJobs: shape(l.rng, l.boxes)})
 	if err != nil {

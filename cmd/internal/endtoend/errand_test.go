@@ -51,7 +51,7 @@ func uses(calls ...llmtest.Call) llmtest.Answer { return llmtest.Answer{Calls: c
 
 func call(name, args string) llmtest.Call { return llmtest.Call{Name: name, Args: args} }
 
-// first gives the answers in order, repeating the last one, with "{tool}" replaced by the latest result of a tool.
+// first returns the answers in order, repeating the last one, with "{tool}" replaced by the latest result of a tool.
 func first(list ...llmtest.Answer) func(q *llmtest.Question) llmtest.Answer {
 	return func(q *llmtest.Question) llmtest.Answer {
 		a := list[min(turns(q), len(list)-1)]

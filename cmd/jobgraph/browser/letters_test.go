@@ -42,7 +42,7 @@ func TestJobsInQuarantine(t *testing.T) {
 	v.read("[data-letter=mend] .copyable", "jobgraph delete mend --force")
 	picture(v, "quarantine")
 
-	// Trying again fails while the cause remains. Once it is repaired, the job goes on, and so does the edit of its plan.
+	// Trying again fails while the cause remains. Once it is repaired, the job continues, and so does the edit of its plan.
 	since := func() string {
 		var list struct{ Letters []struct{ ID, Since string } }
 		s.api(http.MethodGet, "/dlq", nil, &list)

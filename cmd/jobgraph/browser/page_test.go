@@ -123,7 +123,7 @@ func command[P, R any](v *view, c cdp.Command[P, R], params P) R {
 	return r
 }
 
-// get runs an action that gives a value.
+// get runs an action that returns a value.
 func get[T any](v *view, a chromedp.Action[T]) T {
 	v.Helper()
 	ctx, cancel := context.WithTimeout(v.ctx, patience)
@@ -192,7 +192,7 @@ func (v *view) tell() {
 	}
 }
 
-// do runs an action that gives no value.
+// do runs an action that returns no value.
 func (v *view) do(a chromedp.Action[chromedp.Void]) {
 	v.Helper()
 	get(v, a)

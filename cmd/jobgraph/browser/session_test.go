@@ -108,7 +108,7 @@ func TestTheFirstSession(t *testing.T) {
 	s.runner("far")
 	v.step("drive", "finished")
 
-	// Kill the gateway, and see the page go on.
+	// Kill the gateway; the page has to continue.
 	s.kill()
 	v.read("body", "No connection")
 	s.start()
@@ -172,7 +172,7 @@ func TestTheFirstSession(t *testing.T) {
 	v.gone(".s-finished")
 }
 
-// wound returns the event at which the slider stands, once the page shows it.
+// wound returns the event to which the slider is set, once the page shows it.
 func wound(v *view) string {
 	v.Helper()
 	v.expression("document.querySelector('#slider').getAttribute('aria-valuetext').startsWith(`event ${Number(document.querySelector('#slider').value) + 1} of`)")

@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/examples/internal/graph"
 )
 
-// How much an analysis hands on.
+// Limits on what an analysis returns.
 const (
 	topCount     = 40
 	kindCount    = 10

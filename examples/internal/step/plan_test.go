@@ -27,7 +27,7 @@ type node struct {
 	AssignedExpert string   `json:"assigned_expert"`
 }
 
-// experts reads the cards: the expert's name and the program it runs, as its main function would.
+// experts reads the cards. It returns, by the expert's name, the function that its program runs.
 func experts(t *testing.T) map[string]work {
 	t.Helper()
 	programs := map[string]work{

@@ -32,7 +32,7 @@ type Usage struct {
 // Fault is an error injected into an answer.
 type Fault string
 
-// The faults.
+// The faults; each is one that providers or proxies really have.
 const (
 	// BadJSON breaks off within the JSON of a whole answer or of an event.
 	BadJSON Fault = "bad_json"

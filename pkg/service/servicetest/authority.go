@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Authority issues certificates for a test.
+// Authority is a certificate authority for a test.
 type Authority struct {
 	// File is the path of its certificate.
 	File string

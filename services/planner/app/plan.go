@@ -16,8 +16,8 @@ func Check(raw []byte, cards []events.Card, maxSteps int) (p *events.Plan, fault
 	return check(raw, cards, plan.Options{MaxSteps: maxSteps})
 }
 
-// CheckEdit is Check for the new graph of a running job. known are the ids that the job already has, kept in whatever form
-// they have. done are those with a result: steps may depend on them although the plan does not contain them.
+// CheckEdit is Check for the new graph of a running job. known are the ids that the job already has, which are accepted
+// in any form. done are those with a result: steps may depend on them although the plan does not contain them.
 func CheckEdit(raw []byte, cards []events.Card, maxSteps int, known, done []string) (p *events.Plan, faults, warnings events.Faults) {
 	return check(raw, cards, plan.Options{MaxSteps: maxSteps, Known: known, Done: done})
 }

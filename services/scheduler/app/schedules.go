@@ -120,7 +120,7 @@ func (j runs) Result(ctx context.Context, job string) (json.RawMessage, error) {
 	return nil, err
 }
 
-// Report states the end of a run of a step, once.
+// Report publishes the end of a run of a Step, once.
 func (j runs) Report(ctx context.Context, e events.Event) error {
 	m, err := events.Encode(j.bus.Names(), e)
 	if err != nil {

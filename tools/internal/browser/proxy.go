@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// proxy is Chromium's way to the web. Each connection goes through the relay of the runner as an HTTP/2 request.
+// proxy is the HTTP proxy of Chromium, its only access to the web. Each connection goes through the relay of the runner as an HTTP/2 request.
 type proxy struct {
 	relay  *http.Client
 	server *http.Server

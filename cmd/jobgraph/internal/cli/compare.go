@@ -88,7 +88,7 @@ func (g forks) writeComparison(d *joblog.Comparison) error {
 	return g.app.write(steps)
 }
 
-// both joins what is said of the two jobs, or returns it once if it is the same.
+// both joins the descriptions of the two jobs, or returns one if they are equal.
 func both(d *joblog.Deviation, say func(*joblog.SubJobAccount) string) string {
 	of := func(a *joblog.SubJobAccount) string {
 		switch {

@@ -48,7 +48,7 @@ func (o outcome) Error() string { return "exit" }
 // usageError marks a mistake in what the user typed.
 type usageError struct{ error }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (u usageError) Unwrap() error { return u.error }
 
 // exitCode returns the exit code for an error. The cause of the command's context takes precedence, since a command that

@@ -65,7 +65,7 @@ func regular(path string) bool {
 // empty reports whether there is nothing to use.
 func (d folder) empty() bool { return d.config == "" && len(d.experts) == 0 }
 
-// names says what was found, for people.
+// names describes the found files for a message, such as "jobgraph.yaml and experts/ (2 experts)".
 func (d folder) names(cards int) string {
 	var parts []string
 	if d.config != "" {
@@ -84,7 +84,7 @@ func (d folder) names(cards int) string {
 	return strings.Join(parts, " and ") + count
 }
 
-// place names the folder, for people.
+// place names the folder for a message.
 func (d folder) place() string {
 	if d.dir == "." {
 		return "this folder"

@@ -57,8 +57,8 @@ func (g views) unsigned(h *joblog.Log, c *client.Client) (list []graph.Blocker) 
 	return list
 }
 
-// reasons adds to waits what they wait for in the run's words: the question to a person, or why it continues later. For
-// people it is quoted, so that none of its lines looks like ours.
+// reasons adds the run's own text to waits: the question to a person, or why the run continues later. In output for people it is
+// quoted, so that none of its lines looks like one of the program's.
 func (g views) reasons(h *joblog.Log, blockers []graph.Blocker) []graph.Blocker {
 	for i := range blockers {
 		b := &blockers[i]

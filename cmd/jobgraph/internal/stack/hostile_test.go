@@ -114,7 +114,7 @@ func (s *siege) enter(name string) *client.Client {
 	return c
 }
 
-// attackers returns the identities that are not allowed to do what is attacked.
+// attackers returns an attacker for each identity that has no right to what the attack tries; those in but have it.
 func (s *siege) attackers(but []string) []*hand {
 	names := []string{"eve"}
 	if s.layout != nil {

@@ -19,7 +19,7 @@ const (
 	beforeAsking = 250 * time.Millisecond
 )
 
-// items returns the source of live items; nil, from which nothing comes, if there is none.
+// items returns the source of live items; nil, which never delivers, if there is none.
 func (t *Talk) items() <-chan item.Item {
 	if t == nil {
 		return nil

@@ -68,7 +68,7 @@ func keep(after string) int {
 	return 0
 }
 
-// Now is the present moment.
+// Now is the current time.
 func Now() Moment {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) // Every kernel since 2.6.39 has it.

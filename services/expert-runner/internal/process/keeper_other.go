@@ -22,7 +22,7 @@ func (*line) broken() bool { return false }
 
 func (*line) close() {}
 
-// Now is the present moment.
+// Now is the current time.
 func Now() Moment { return Moment(time.Now().UnixNano()) }
 
 func keep(string) int { return 1 }

@@ -92,7 +92,7 @@ type Query struct {
 	Most int
 	// Since is "day", "week", "month" or "year" for results not older than that; empty for any.
 	Since string
-	// Now is the present moment.
+	// Now is the current time.
 	Now time.Time
 }
 

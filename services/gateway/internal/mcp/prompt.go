@@ -71,7 +71,7 @@ func (s *Server) plans(ctx context.Context, command string, in verb.PlanOperatio
 	return &out, json.Unmarshal(text, &out)
 }
 
-// prompt gives the text of a prompt.
+// prompt answers prompts/get.
 func (s *Server) prompt(ctx context.Context, p *sdk.GetPromptParams) (*sdk.GetPromptResult, error) {
 	goal := strings.TrimSpace(p.Arguments["goal"])
 	id, kept := strings.CutPrefix(p.Name, planPrompt)

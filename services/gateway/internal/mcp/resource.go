@@ -67,7 +67,7 @@ func (s *Server) newest(ctx context.Context, most int) ([]verb.JobLine, error) {
 	return page.Jobs, nil
 }
 
-// read gives a resource.
+// read answers resources/read.
 func (s *Server) read(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	uri := r.Params.URI
 	at, err := url.Parse(uri)

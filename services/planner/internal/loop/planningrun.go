@@ -254,7 +254,7 @@ func (t *planningRun) apply(f planning.Fact) {
 	t.planning.Apply(f)
 }
 
-// errAnew means that another run recorded a start of this planning, which has to be folded instead of ours.
+// errAnew means that another run recorded a start of this planning first; that one has to be folded instead.
 var errAnew = errors.New("the session began before")
 
 // open claims the run and records the start, unless an earlier one is recorded.

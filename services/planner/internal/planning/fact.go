@@ -61,7 +61,7 @@ type Fact struct {
 	Action events.InputAction `json:"action,omitempty"`
 	Answer json.RawMessage    `json:"answer,omitempty"`
 	By     string             `json:"by,omitempty"`
-	// Cards are the experts at this moment. Waited is true once there is no more waiting.
+	// Cards are the experts at that time. Waited is true once there is no more waiting.
 	Cards  []events.Card `json:"cards,omitempty"`
 	Waited bool          `json:"waited,omitempty"`
 }

@@ -18,13 +18,13 @@ type Origin struct {
 	// Stream identifies the queue, Seq the position in it; empty for a request that did not come from the queue.
 	Stream string
 	Seq    uint64
-	// MsgID, Source and EventID are the headers Nats-Msg-Id, ce-source and ce-id, as far as given.
+	// MsgID, Source and EventID are the headers Nats-Msg-Id, ce-source and ce-id; empty if missing.
 	MsgID, Source, EventID string
 	// Nonce makes the id of a request that came by request and reply.
 	Nonce string
 	// Trace is the traceparent of the request, if any. It does not affect the id.
 	Trace string
-	// Zone is the time zone of the sender, if it says one. It does not affect the id.
+	// Zone is the time zone of the sender, if it names one. It does not affect the id.
 	Zone string
 }
 

@@ -38,7 +38,7 @@ type jobLimits struct {
 	uses []use
 	// behind is true while work of it waits for its turn.
 	behind bool
-	// turns are the limits in which the job's turn has come while its state was being loaded.
+	// turns are the limits that reached the job's turn while its state was being loaded.
 	turns []*queueLimit
 }
 

@@ -51,7 +51,7 @@ func (from phase) may(to phase) bool {
 	return false
 }
 
-// String gives the name.
+// String returns the name.
 func (from phase) String() string {
 	return [...]string{"cold", "load queued", "loading", "loading stale", "ready", "in flight", "in flight stale", "quarantined", "gone"}[from]
 }

@@ -37,7 +37,7 @@ const (
 // lookAgain is the wait for facts that may have been removed before they were read.
 const lookAgain = 500 * time.Millisecond
 
-// await waits until everything that is stated now has been taken in.
+// await waits until every fact published so far has been applied.
 func (k *Keeper) await(ctx context.Context) error {
 	for {
 		last, err := k.Bus.Last(ctx)

@@ -125,7 +125,7 @@ func create(t *testing.T, k *keeper, c schedule.Creation) *recurring.Info {
 	return info
 }
 
-// after returns the schedule as it stands when this much time has passed.
+// after returns the schedule after this much time.
 func after(t *testing.T, k *keeper, d time.Duration) *recurring.Info {
 	t.Helper()
 	<-time.After(d)
