@@ -118,7 +118,7 @@ func TestAPersonAtTheTerminalAnswersWhereTheyType(t *testing.T) {
 			t.Errorf("%q is not shown:\n%s", want, shown)
 		}
 	}
-	if !strings.Contains(stderr, `"green" is none of the choices: red, blue`) {
+	if !strings.Contains(stderr, `"green" is not one of the choices: red, blue`) {
 		t.Errorf("the wrong answer was not told: %s", stderr)
 	}
 }

@@ -75,7 +75,7 @@ func (l *Log) EventAt(ctx context.Context, seq uint64) (events.Event, error) {
 	}
 	e, ok := l.Event(s)
 	if !ok {
-		return e, fmt.Errorf("read event %d: %w: subject %q is none of the log", seq, ErrNotFound, s.Subject)
+		return e, fmt.Errorf("read event %d: %w: subject %q does not belong to the log", seq, ErrNotFound, s.Subject)
 	}
 	return e, nil
 }

@@ -130,7 +130,7 @@ func (s Services) guarded(ctx context.Context, r micro.Request, endpoint Endpoin
 	defer func() {
 		if cause := recover(); cause != nil {
 			s.bus.logger.Error("endpoint panicked", "subject", r.Subject(), "cause", cause)
-			body, fault = nil, &events.Fault{Code: events.CodeInternal, Message: "the service met a bug of its own", Cause: fmt.Sprint(cause)}
+			body, fault = nil, &events.Fault{Code: events.CodeInternal, Message: "the service failed because of a bug in it", Cause: fmt.Sprint(cause)}
 		}
 	}()
 	if trace := r.Headers().Get(events.HeaderTrace); trace != "" {

@@ -35,7 +35,7 @@ func TestDueTimerIsAFactInTheLog(t *testing.T) {
 		}
 		e, ok := d.Event()
 		if !ok {
-			t.Fatalf("subject %s is none of the log", d.Message().Subject)
+			t.Fatalf("subject %s does not belong to the log", d.Message().Subject)
 		}
 		want := events.Event{
 			Kind: events.KindTimerFired, ID: "j1/timer.fired/retry~a~2", Job: "j1", Key: "retry~a~2",

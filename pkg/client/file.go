@@ -98,7 +98,7 @@ func (x *Export) Events() iter.Seq2[events.Event, error] {
 		for _, r := range x.Records {
 			e, ok := r.Event(names)
 			if !ok {
-				yield(e, fmt.Errorf("%w: subject %q is none of the log under prefix %q", ErrExport, r.Subject, names.Prefix()))
+				yield(e, fmt.Errorf("%w: subject %q does not belong to the log under prefix %q", ErrExport, r.Subject, names.Prefix()))
 				return
 			}
 			if !yield(e, nil) {
@@ -267,7 +267,7 @@ func (in *reading) whole() error {
 		return fmt.Errorf("it holds %d of the %d lines that its header promises: it was cut off, export the job again "+
 			"(or, when lines were taken out on purpose, take `lines` out of the header)", in.taken, in.said)
 	case in.said > 0 && in.taken > in.said:
-		return fmt.Errorf("it holds %d lines, more than the %d that its header promises: something was written behind it, export the job again "+
+		return fmt.Errorf("it holds %d lines, more than the %d that its header promises: something was appended to it, export the job again "+
 			"(or, when lines were added on purpose, take `lines` out of the header)", in.taken, in.said)
 	}
 	return nil
@@ -350,7 +350,7 @@ func (x *Export) complete() error {
 			x.Journals = append(x.Journals, r)
 			continue
 		case !ok:
-			return fmt.Errorf("%w: record %d: subject %.120q is none of the log under prefix %q", ErrExport, i+1, r.Subject, x.Prefix)
+			return fmt.Errorf("%w: record %d: subject %.120q does not belong to the log under prefix %q", ErrExport, i+1, r.Subject, x.Prefix)
 		case x.Job == "":
 			x.Job = at.Job
 		case at.Job != x.Job:

@@ -59,11 +59,11 @@ func source(s *graph.State, n *graph.SubJobState, name, path string) (*graph.Sub
 	case len(may) > 1:
 		return nil, &events.Fault{
 			Code: events.CodeConflict, Field: n.ID, Message: "its condition reads " + name + "." + path + " of the first that has it among several that " + name + " was split into, and not all of them have finished",
-			Hint: "fork at a moment before the split or behind their ends: --at-seq",
+			Hint: "fork before the split or after their ends: --at-seq",
 		}
 	}
 	return nil, &events.Fault{
 		Code: events.CodeDangling, Field: n.ID, Message: "its condition reads " + name + ", which is no direct predecessor any more",
-		Hint: "fork at another moment: --at-seq",
+		Hint: "fork at another sequence: --at-seq",
 	}
 }

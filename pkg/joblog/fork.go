@@ -107,7 +107,7 @@ func (f *Fork) check(s *graph.State) error {
 	case f.Before != "" && s.PlanVersion == 0:
 		return &events.Fault{
 			Code: events.CodeNotFound, Field: "subjob", Message: fmt.Sprintf("job %s has no graph yet at sequence %d, so no SubJob %.80q", s.ID, s.Seq, f.Before),
-			Hint: "fork from a moment at or behind graph.created: jobgraph events " + s.ID,
+			Hint: "fork at graph.created or later: jobgraph events " + s.ID,
 		}
 	case f.Before != "" && !slices.ContainsFunc(s.SubJobs, func(n *graph.SubJobState) bool { return n.ID == f.Before && InGraph(n) }):
 		return &events.Fault{

@@ -170,7 +170,7 @@ func (g *engine) store(e events.Event) error {
 	}
 	back, ok := events.Decode(g.names, m)
 	if !ok {
-		return fmt.Errorf("subject %q of %s is none of the log", m.Subject, e.Kind)
+		return fmt.Errorf("subject %q of %s does not belong to the log", m.Subject, e.Kind)
 	}
 	if back.Fault != nil && e.Kind != events.KindSubJobReported {
 		return fmt.Errorf("%s: %w", e.Kind, back.Fault)

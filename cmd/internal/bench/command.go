@@ -56,7 +56,7 @@ func New(o Options) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, o) },
 	}
-	c.Flags().StringVar(&f.workload, "workload", "all", "chain, fan, random, or all of these; plan, tool, agents, cancel, wait, burst, wide, deep, many, gateway or secure, which have none of these floors")
+	c.Flags().StringVar(&f.workload, "workload", "all", "chain, fan, random, or all of these; plan, tool, agents, cancel, wait, burst, wide, deep, many, gateway or secure, which have no floor")
 	c.Flags().StringVar(&f.dag, "dag", "", "file with a plan whose graph is run beside the floor, in place of a workload; --size is how many jobs of it at once")
 	c.Flags().StringVar(&f.mode, "mode", ModeEmbedded, "embedded: one process; services: three processes and a server over TCP")
 	c.Flags().StringVar(&f.sync, "sync", SyncDefault, "default: the server writes through from time to time; always: before each acknowledgement")

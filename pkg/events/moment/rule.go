@@ -73,7 +73,7 @@ func (r *Rule) Ahead(now time.Time) events.Faults {
 		return nil
 	}
 	return events.Faults{{
-		Code: events.CodeInvalid, Field: "schedule", Message: "no moment lies ahead", Hint: "choose a moment that comes",
+		Code: events.CodeInvalid, Field: "schedule", Message: "it has no time in the future", Hint: "choose a later time",
 	}}
 }
 
@@ -98,7 +98,7 @@ func (r *Rule) read(s *events.Schedule, bad func(field, message, hint string)) {
 	}
 	if s.At != "" {
 		if r.at, err = r.moment(s.At); err != nil {
-			bad("at", fmt.Sprintf("%.40q is no moment", s.At), `write RFC 3339, "2027-01-31T09:30:00Z", or without an offset for a time in timezone`)
+			bad("at", fmt.Sprintf("%.40q is not a time", s.At), `write RFC 3339, "2027-01-31T09:30:00Z", or without an offset for a time in timezone`)
 		}
 	}
 }

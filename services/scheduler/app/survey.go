@@ -96,7 +96,7 @@ func (s *surveyor) look(ctx context.Context) error {
 	s.process.Health.Note(note, text+"; `jobgraph fsck` tells each")
 	if !s.lost {
 		s.process.Log.Error("the log has lost events", "jobs", len(found.Lost), "what", text,
-			"hint", "restore the stream from a backup; `jobgraph fsck` tells each job, `jobgraph delete ID` gives one up")
+			"hint", "restore the stream from a backup; `jobgraph fsck` lists each job, `jobgraph delete ID` deletes one")
 	}
 	s.lost = true
 	return nil

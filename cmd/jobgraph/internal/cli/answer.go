@@ -106,7 +106,7 @@ func (g inputs) answerer(q verb.Question, user string) (string, error) {
 
 // userFlag declares who answers.
 func userFlag(c *cobra.Command, user *string) {
-	c.Flags().StringVar(user, "user", "", "who answers, as it is recorded (USER of the environment); of a question for one user it has to be that one")
+	c.Flags().StringVar(user, "user", "", "who answers, for the record (USER of the environment); only the user may answer a question for one user")
 }
 
 // choose finds the request.
@@ -205,7 +205,7 @@ func parseAnswer(q verb.Question, text string) (any, error) {
 			}
 		}
 		if q.SubJob != events.PlanID || q.Kind == events.InputUnknown { // The planner understands other words as well.
-			return nil, usageError{fmt.Errorf("%q is none of the choices: %s", text, strings.Join(q.Options, ", "))}
+			return nil, usageError{fmt.Errorf("%q is not one of the choices: %s", text, strings.Join(q.Options, ", "))}
 		}
 	}
 	return text, nil

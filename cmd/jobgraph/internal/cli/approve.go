@@ -88,8 +88,8 @@ func (g inputs) approveCommand() *cobra.Command {
 	c := g.verdictCommand("approve", "Approve a pending request", true, func() (json.RawMessage, error) {
 		return g.editedArgs(text, file)
 	})
-	c.Flags().StringVar(&text, "args", "", "arguments for the call of a tool in place of those that it asks about, a JSON object")
-	c.Flags().StringVarP(&file, "file", "f", "", "the same from a file; - reads standard input")
+	c.Flags().StringVar(&text, "args", "", "arguments that replace those of the tool call, a JSON object")
+	c.Flags().StringVarP(&file, "file", "f", "", "the arguments from a file; - reads standard input")
 	return c
 }
 
@@ -114,7 +114,7 @@ func (g inputs) editedArgs(text, file string) (json.RawMessage, error) {
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &object); err != nil || object == nil {
-		return nil, usageError{errors.New("the arguments are no JSON object: give all of them, such as '{\"amount\": 10}'")}
+		return nil, usageError{errors.New("the arguments are not a JSON object: give all of them, such as '{\"amount\": 10}'")}
 	}
 	return json.RawMessage(text), nil
 }

@@ -35,7 +35,7 @@ func (g files) command() *cobra.Command {
 			return g.app.views.see(args[0], func(h *joblog.Log, c *client.Client) error { return g.fetch(h, c, args[1], into) })
 		},
 	}
-	fetch.Flags().StringVarP(&into, "file", "f", "", "the file to write, which must not exist; - is standard output; the artifact's own name when left out")
+	fetch.Flags().StringVarP(&into, "file", "f", "", "the file to write, which must not exist; - is standard output (default: the artifact's name)")
 	list := &cobra.Command{
 		Use: "list ID[/SUBJOB]", Short: "List the files that SubJobs have handed over", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -45,7 +45,7 @@ func (g files) command() *cobra.Command {
 			})
 		},
 	}
-	return group("artifacts", "Files that runs have made", list, fetch)
+	return group("artifacts", "The files that runs have made", list, fetch)
 }
 
 func artifactTable(list []joblog.Artifact) output.Table {

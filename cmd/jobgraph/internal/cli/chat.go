@@ -41,14 +41,14 @@ func (g runs) chatCommand() *cobra.Command {
 	}
 	flags := c.Flags()
 	f.folder.declare(flags)
-	flags.StringVar(&f.session, "session", "", "the session to go on with; a new one otherwise")
-	flags.StringVar(&f.user, "user", "", "on whose behalf the jobs run")
+	flags.StringVar(&f.session, "session", "", "the session to continue (default: a new one)")
+	flags.StringVar(&f.user, "user", "", "the user for whom the jobs run")
 	flags.StringVar(&f.profile, "profile", "", "the planner's profile")
 	flags.StringVar(&f.expert, "expert", "", "the expert that gets every message, without planning")
 	flags.StringVar(&f.model, "model", "", "the model that plans; an embedded chat also knows fake, a scripted one that costs nothing")
 	flags.StringArrayVar(&f.experts, "experts", nil, "expert card, or folder of them, for an embedded chat; repeatable")
-	flags.StringVar(&f.store, "store", "", "keep the embedded chat in this folder; a temporary one otherwise")
-	flags.BoolVar(&f.embedded, "embedded", false, "use an embedded bus, whatever NATS_URL names and whatever answers")
+	flags.StringVar(&f.store, "store", "", "keep the embedded chat in this folder (default: a temporary one)")
+	flags.BoolVar(&f.embedded, "embedded", false, "use an embedded bus, even if NATS_URL is set or a bus answers")
 	flags.BoolVar(&steps, "steps", false, "show the steps of each job")
 	return c
 }

@@ -15,7 +15,7 @@ import (
 
 func (g forks) diffCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "diff A B", Short: "Compare two jobs: plan, results, calls, tokens and time; exit 1 when they differ", Args: cobra.ExactArgs(2),
+		Use: "diff A B", Short: "Compare two jobs: plan, results, calls, tokens and time; exit 1 if they differ", Args: cobra.ExactArgs(2),
 		Example: "  jobgraph fork last --before write --model large\n  jobgraph diff JOB last",
 		RunE: func(_ *cobra.Command, args []string) error {
 			return g.app.with(func(ctx context.Context, c *client.Client) error {

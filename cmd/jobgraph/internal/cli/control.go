@@ -91,8 +91,8 @@ func (g controls) endCommand(use, short string, kind events.Kind, data func(even
 			return g.end(t, kind, !f.only && !f.noWait, data(events.StopRequested{SubJob: t.subjob, Only: f.only, Reason: f.reason, By: g.app.by()}))
 		},
 	}
-	c.Flags().BoolVar(&f.only, "only", false, "that SubJob and its dependents only; the rest of the job goes on")
-	c.Flags().StringVar(&f.reason, "reason", "", "why, for people; it is kept in the state")
+	c.Flags().BoolVar(&f.only, "only", false, "that SubJob and its dependents only; the rest of the job continues")
+	c.Flags().StringVar(&f.reason, "reason", "", "why, for people; stored in the state")
 	c.Flags().BoolVar(&f.noWait, "no-wait", false, "do not wait for the end of the job")
 	return c
 }
@@ -228,7 +228,7 @@ func (g controls) readEdit(file string) (json.RawMessage, error) {
 func (g controls) deleteCommand() *cobra.Command {
 	var force bool
 	c := &cobra.Command{
-		Use: "delete ID", Short: "Delete a job that has ended, with all that is stored of it", Args: cobra.ExactArgs(1),
+		Use: "delete ID", Short: "Delete a job that has ended, with everything stored for it", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			job, err := jobOf("delete", args[0], "jobgraph delete JOB removes all of it; a part cannot be removed")
 			if err != nil {
@@ -254,6 +254,6 @@ func (g controls) deleteCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&force, "force", false, "stop it first when it has not ended")
+	c.Flags().BoolVar(&force, "force", false, "stop it first if it has not ended")
 	return c
 }

@@ -44,9 +44,9 @@ func (g sessions) showCommand() *cobra.Command {
 		return g.converse(ctx, c.Conversation(s.ID, what.user), s, what)
 	})
 	asUser(c, &what.user)
-	c.Flags().BoolVar(&what.jobs, "jobs", false, "show its jobs instead of what was said")
-	c.Flags().BoolVarP(&what.follow, "follow", "f", false, "go on and show what is said from now on")
-	c.Flags().IntVar(&what.limit, "limit", 0, "only so many items, or jobs, the latest; 0 for 50 items, or all jobs that are kept")
+	c.Flags().BoolVar(&what.jobs, "jobs", false, "show its jobs instead of the conversation")
+	c.Flags().BoolVarP(&what.follow, "follow", "f", false, "keep showing new items")
+	c.Flags().IntVar(&what.limit, "limit", 0, "only this many of the latest items, or jobs; 0 for 50 items, or all stored jobs")
 	c.Flags().Uint64Var(&what.before, "before", 0, "only items before this sequence")
 	return c
 }

@@ -17,8 +17,8 @@ import (
 func (g experts) copyCommand() *cobra.Command {
 	dir, force := "experts", false
 	c := &cobra.Command{
-		Use: "copy NAME", Short: "Write the card of a built-in expert to a file, to be changed", Args: cobra.ExactArgs(1),
-		Long: "Write the card of a built-in expert to a file, to be changed. A card of the same name takes the place of the built-in one.",
+		Use: "copy NAME", Short: "Write the card of a built-in expert to a file, for editing", Args: cobra.ExactArgs(1),
+		Long: "Write the card of a built-in expert to a file, for editing. A card of the same name takes the place of the built-in one.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			name, text, err := runner.BuiltinFile(args[0])
 			if err != nil {

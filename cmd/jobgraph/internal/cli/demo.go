@@ -32,7 +32,7 @@ func (g demos) command() *cobra.Command {
 
 func (g demos) crashCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "crash", Short: "Kill a runner with -9 in the middle of its calls, and count what was made twice", Args: cobra.NoArgs,
+		Use: "crash", Short: "Kill a runner with -9 in the middle of its calls, and count the calls made twice", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return g.crash()
 		},

@@ -90,7 +90,7 @@ func (g deadLetters) retry(ctx context.Context, c *client.Client, d client.Dead)
 	}
 	switch {
 	case d.Kind == client.DeadJob:
-		g.app.note("the scheduler takes job %s up again; `jobgraph get %s` shows whether it stumbles again", job, job)
+		g.app.note("the scheduler resumes job %s; `jobgraph get %s` shows whether it fails again", job, job)
 	case d.Kind == bus.DeadWebhook:
 		g.app.note("a gateway that knows the webhook sends it again")
 	case d.Kind == bus.DeadWork:

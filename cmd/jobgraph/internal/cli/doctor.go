@@ -209,8 +209,8 @@ func (d *diagnosis) batches(ctx context.Context, c *client.Client) error {
 		facts := pools[pool]
 		if of, batches := batch.Of(pool); batches && facts.Pending > 0 && facts.Waiting == 0 && facts.Unsettled == 0 {
 			d.Faults = append(d.Faults, events.Fault{
-				Code: events.CodeUnavailable, Field: "pool " + of, Message: fmt.Sprintf("no runner takes batches any more; %d of them wait", facts.Pending),
-				Hint: "start a runner of a release that takes batches, for a moment at least: when it stops it gives the SubJobs back one by one",
+				Code: events.CodeUnavailable, Field: "pool " + of, Message: fmt.Sprintf("no runner accepts batches any more; %d of them wait", facts.Pending),
+				Hint: "start a runner of a release that accepts batches, if only briefly: when it stops, it returns the SubJobs one by one",
 			})
 		}
 	}
@@ -230,7 +230,7 @@ func (d *diagnosis) jobs(ctx context.Context, c *client.Client) error {
 	if text := found.Text(); text != "" {
 		d.Faults = append(d.Faults, events.Fault{
 			Code: events.CodeNotFound, Field: c.Names().Log, Message: text,
-			Hint: "restore the stream from a backup; `jobgraph fsck` tells each job, `jobgraph delete ID` gives one up",
+			Hint: "restore the stream from a backup; `jobgraph fsck` lists each job, `jobgraph delete ID` deletes one",
 		})
 	}
 	if n := len(d.Quarantined); n > 0 {
@@ -241,7 +241,7 @@ func (d *diagnosis) jobs(ctx context.Context, c *client.Client) error {
 		}
 		hint := "`jobgraph dlq ls` says why; `jobgraph dlq retry ID` tries one again, `jobgraph delete ID` removes it"
 		if unknown := len(found.Unknown); unknown > 0 {
-			hint = fmt.Sprintf("start a scheduler of the newest release that was here: it takes up by itself what it understands of %d that were not understood; ", unknown) + hint
+			hint = fmt.Sprintf("start a scheduler of the newest release that ran here: of %d that were not understood, it resumes those that it understands; ", unknown) + hint
 		}
 		d.Faults = append(d.Faults, events.Fault{Code: events.CodeConflict, Field: "quarantine", Message: "left alone by the scheduler: " + text, Hint: hint})
 	}

@@ -17,7 +17,7 @@ func (g runs) planDraftCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use: "draft GOAL… | draft -f JOB", Short: "Plan without running: print the plan that a job would have",
-		Long: "Draft plans a job in a stack of its own, in which no step is executed, and prints the plan as JSON (-o yaml).\n" +
+		Long: "Draft plans a job in a separate stack, in which no step is executed, and prints the plan as JSON (-o yaml).\n" +
 			"It plans for the experts of --experts and of the folder experts/ beside the job file, else for those on the bus, with\n" +
 			"the model of --model and the settings. Nothing is kept; `run --plan FILE` runs it.",
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -32,8 +32,8 @@ func (g views) eventsCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with new events")
-	c.Flags().Uint64Var(&from, "from-seq", 0, "begin at this sequence of the log")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing new events")
+	c.Flags().Uint64Var(&from, "from-seq", 0, "start at this sequence of the log")
 	c.Flags().BoolVar(&transitions, "transitions", false, "print what happened to SubJobs instead, derived from the events")
 	return c
 }

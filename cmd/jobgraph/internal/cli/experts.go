@@ -38,7 +38,7 @@ func (g experts) command() *cobra.Command {
 			})
 		},
 	}
-	list.Flags().BoolVar(&builtin, "builtin", false, "list the experts that come with the program: `up` and `run` use them where there is a model and no other expert, a runner with --experts builtin")
+	list.Flags().BoolVar(&builtin, "builtin", false, "list the built-in experts: up and run use them if there is a model and no other expert, a runner with --experts builtin")
 	describe := &cobra.Command{
 		Use: "describe NAME", Short: "Show an expert's card", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

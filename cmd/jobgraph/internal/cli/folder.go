@@ -26,9 +26,9 @@ type folderFlags struct {
 }
 
 func (f *folderFlags) declare(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.trust, "trust", false, "use programs, servers and addresses in jobgraph.yaml and experts/ of this folder, without being asked")
+	flags.BoolVar(&f.trust, "trust", false, "use programs, servers and addresses in jobgraph.yaml and experts/ of this folder without asking")
 	flags.StringSliceVar(&f.variables, "trust-env", nil, "secret variable that these files may read; repeatable")
-	flags.BoolVar(&f.leave, "no-folder", false, "leave jobgraph.yaml, experts/ and .env of this folder alone")
+	flags.BoolVar(&f.leave, "no-folder", false, "ignore jobgraph.yaml, experts/ and .env of this folder")
 }
 
 // folders decides about the files of the current folder before any of them is used.
@@ -304,7 +304,7 @@ func (g folders) ask(f *folderFlags, e *examined, path string, given, missing []
 		return without()
 	}
 	for _, name := range missing {
-		answer, err := g.line(fmt.Sprintf("They read the secret %s. Type its name to give it to them> ", name))
+		answer, err := g.line(fmt.Sprintf("They read the secret %s. Type its name to let them> ", name))
 		if err != nil {
 			return folder{}, err
 		}

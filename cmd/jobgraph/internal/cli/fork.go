@@ -23,7 +23,7 @@ func (g forks) forkCommand() *cobra.Command {
 	var f joblog.Fork
 	var result string
 	c := &cobra.Command{
-		Use: "fork ID", Short: "Start a new job from any moment of another one; what was finished then is kept", Args: cobra.ExactArgs(1),
+		Use: "fork ID", Short: "Start a new job from any point of another one, keeping what was finished by then", Args: cobra.ExactArgs(1),
 		Example: "  # Once more, without what is finished\n  jobgraph fork last\n" +
 			"  # Another expert for one step; what follows from it runs again\n  jobgraph fork last --before write --expert Reviewer\n" +
 			"  # As if that step had given this\n  jobgraph fork last --before write --result @draft.md",
@@ -47,7 +47,7 @@ func (g forks) forkCommand() *cobra.Command {
 	flags := c.Flags()
 	flags.Uint64Var(&at, "at-seq", 0, "the moment, as a sequence of the log; 0 for now")
 	flags.Var(newID{&f.ID}, "id", "the new job's id; made up when not given")
-	flags.StringVar(&f.Before, "before", "", "run this SubJob, and all that follows from it, again; every other result is kept")
+	flags.StringVar(&f.Before, "before", "", "run this SubJob and its dependents again; keep every other result")
 	flags.StringVar(&f.Model, "model", "", "with --before: the model of the experts that run")
 	flags.StringVar(&f.Expert, "expert", "", "with --before: the expert of that SubJob")
 	flags.StringVar(&f.Prompt, "prompt", "", "with --before: the goal of that SubJob, a text or @FILE")
@@ -62,7 +62,7 @@ func (g forks) moment(ctx context.Context, c *client.Client, job string, at uint
 		return log, err
 	}
 	if first, last := log.Events[0].Seq, log.Last(); at < first || at > last {
-		return nil, usageError{fmt.Errorf("--at-seq %d: job %s begins at sequence %d and stands at %d", at, job, first, last)}
+		return nil, usageError{fmt.Errorf("--at-seq %d: job %s has sequences %d to %d", at, job, first, last)}
 	}
 	return c.Logs().Fold(ctx, job, at)
 }

@@ -22,7 +22,7 @@ import (
 func (g operations) fsckCommand() *cobra.Command {
 	var store string
 	c := &cobra.Command{
-		Use: "fsck", Short: "Check every job of a store: log, saved state, payloads; exit 1 when something does not fit", Args: cobra.NoArgs,
+		Use: "fsck", Short: "Check every job of a store: log, saved state, payloads; exit 1 if anything is inconsistent", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if store == "" {
 				return g.app.with(g.fsck)
@@ -33,7 +33,7 @@ func (g operations) fsckCommand() *cobra.Command {
 			return g.inStore(store, g.fsck)
 		},
 	}
-	c.Flags().StringVar(&store, "store", "", "check this `FOLDER` of a jobgraph up that is not running, instead of a bus")
+	c.Flags().StringVar(&store, "store", "", "check the store in this `FOLDER`, of a jobgraph up that is not running, instead of a bus")
 	return c
 }
 

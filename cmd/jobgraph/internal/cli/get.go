@@ -24,7 +24,7 @@ type views struct{ app *app }
 
 func (g views) getCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "get ID", Short: "Show where a job stands; -o plan shows its steps with their marks", Args: cobra.ExactArgs(1),
+		Use: "get ID", Short: "Show the state of a job; -o plan shows its steps with their marks", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if _, err := jobOf("get", args[0], "jobgraph get JOB", "jobgraph describe JOB/SUBJOB shows that one"); err != nil {
 				return err

@@ -46,6 +46,18 @@ func TestTheHelpOfEachCommandFitsEightyColumns(t *testing.T) {
 	})
 }
 
+// Backquotes in the text of a flag name its value: a switch has none, and the name is one word.
+func TestTheValueOfAFlagHasANameOfOneWord(t *testing.T) {
+	everyCommand(t, func(t *testing.T, _ string, c *cobra.Command) {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			name, _ := pflag.UnquoteUsage(f)
+			if strings.Contains(name, " ") || f.Value.Type() == "bool" && name != "" {
+				t.Errorf("--%s %s", f.Name, name)
+			}
+		})
+	})
+}
+
 func TestEachCommandHasExamplesThatItTakes(t *testing.T) {
 	left := examples()
 	everyCommand(t, func(t *testing.T, path string, c *cobra.Command) {

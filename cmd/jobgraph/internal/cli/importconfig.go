@@ -35,9 +35,9 @@ func (g operations) importConfigCommand() *cobra.Command {
 			"over, mapped to something else, or left behind and why. Secrets are not copied: they become references to variables.",
 		RunE: func(_ *cobra.Command, args []string) error { return g.importConfig(&f, args) },
 	}
-	c.Flags().StringVar(&f.from, "from", "", "what the files are of: "+strings.Join(importer.Kinds(), ", ")+" (default: by name and shape)")
-	c.Flags().StringVar(&f.to, "to", ".", "folder that is written to")
-	c.Flags().BoolVar(&f.force, "force", false, "replace files that are there")
+	c.Flags().StringVar(&f.from, "from", "", "the system that the files configure: "+strings.Join(importer.Kinds(), ", ")+" (default: by name and shape)")
+	c.Flags().StringVar(&f.to, "to", ".", "folder to write to")
+	c.Flags().BoolVar(&f.force, "force", false, "replace existing files")
 	return c
 }
 

@@ -192,7 +192,7 @@ func (g knowledge) searchCommand() *cobra.Command {
 		return g.app.write(table)
 	})
 	w.declare(c)
-	c.Flags().IntVar(&most, "most", 5, "at most so many passages")
+	c.Flags().IntVar(&most, "most", 5, "maximum number of passages")
 	return c
 }
 
@@ -201,14 +201,14 @@ func (g sessions) knowledgeCommand() *cobra.Command {
 	add := g.app.connected("add SESSION FILE…", "Keep files for a session", cobra.MinimumNArgs(2), func(ctx context.Context, c *client.Client, args []string) error {
 		return g.app.addDocuments(ctx, c, bases.Base{Scope: bases.Session, Name: args[0]}, args[1:])
 	})
-	list := g.app.connected("list SESSION", "List what is kept for a session", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
+	list := g.app.connected("list SESSION", "List the documents of a session", cobra.ExactArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
 		refs, err := c.Knowledge().List(ctx, args[0])
 		if err != nil {
 			return err
 		}
 		return g.app.write(documentTable(refs))
 	})
-	remove := g.app.connected("remove SESSION ID", "Remove what is kept for a session", cobra.ExactArgs(2), func(ctx context.Context, c *client.Client, args []string) error {
+	remove := g.app.connected("remove SESSION ID", "Remove a document of a session", cobra.ExactArgs(2), func(ctx context.Context, c *client.Client, args []string) error {
 		if err := c.Knowledge().Remove(ctx, args[0], args[1]); err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func (g views) listCommand() *cobra.Command {
 	var labelArgs, states []string
 	var q client.Query
 	c := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List jobs, the newest first", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List jobs, newest first", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := query(&q, labelArgs, states); err != nil {
 				return err
@@ -33,8 +33,8 @@ func (g views) listCommand() *cobra.Command {
 	c.Flags().StringSliceVar(&states, "state", nil, "only jobs in these states: RUNNING,FAILED,…")
 	c.Flags().StringVar(&q.Session, "session", "", "only jobs of this session")
 	c.Flags().StringVar(&q.User, "user", "", "only jobs of this person")
-	c.Flags().IntVar(&q.Limit, "limit", 0, "at most so many, 0 for all")
-	c.Flags().IntVar(&q.Offset, "offset", 0, "leave out so many of the newest")
+	c.Flags().IntVar(&q.Limit, "limit", 0, "maximum number; 0 for all")
+	c.Flags().IntVar(&q.Offset, "offset", 0, "skip this many of the newest")
 	return c
 }
 

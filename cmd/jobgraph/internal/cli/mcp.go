@@ -35,7 +35,7 @@ func (g operations) mcpCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&user, "user", "", "in whose name jobs are submitted and questions answered (USER of the environment)")
+	c.Flags().StringVar(&user, "user", "", "the user for whom jobs are submitted and questions answered (USER of the environment)")
 	return c
 }
 

@@ -18,7 +18,7 @@ type memories struct{ app *app }
 
 // command has the commands about what experts remember.
 func (g memories) command() *cobra.Command {
-	return group("memory", "What experts remember of users: show, edit, forget, off",
+	return group("memory", "What experts remember about users: show, edit, forget, switch off",
 		g.listCommand(), g.showCommand(), g.editCommand(), g.forgetCommand(),
 		g.switchCommand("off", "Remember nothing, and use nothing that was remembered", true), g.switchCommand("on", "Remember again", false))
 }

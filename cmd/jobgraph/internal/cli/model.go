@@ -32,7 +32,7 @@ func (g operations) modelServeCommand() *cobra.Command {
 			"in the configuration file.",
 		RunE: func(*cobra.Command, []string) error { return g.serveModel(listen, script) },
 	}
-	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "where it listens, HOST:PORT; port 0 takes a free one")
+	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address to listen on, HOST:PORT; port 0 picks a free one")
 	c.Flags().StringVar(&script, "script", "", "file with the answers")
 	return c
 }

@@ -43,7 +43,7 @@ func (g operations) modelCheckCommand() *cobra.Command {
 			"8 for a key that is refused, 7 for an account without credit, 5 for an unknown model, 69 for a provider that does not answer.",
 		RunE: func(*cobra.Command, []string) error { return g.checkModel(&f) },
 	}
-	c.Flags().StringVar(&f.model, "model", "", "the model to try; else the one that a run would use")
+	c.Flags().StringVar(&f.model, "model", "", "the model to try (default: the one that a run would use)")
 	f.folder.declare(c.Flags())
 	return c
 }

@@ -34,7 +34,7 @@ func (g folders) newCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error { return g.create(args[0], kind, source) },
 	}
 	c.Flags().StringVar(&kind, "template", kind, strings.Join(names, ", "))
-	c.Flags().StringVar(&source, "source", "", "the checkout of Jobgraph that a worker in Go is built against, if this program is no release and lies in none")
+	c.Flags().StringVar(&source, "source", "", "the checkout of Jobgraph to build a worker in Go against, if this program is not a release and not inside a checkout")
 	_ = c.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)) // Fails only if the flag does not exist.
 	return c
 }

@@ -19,7 +19,7 @@ func (g operations) initCommand() *cobra.Command {
 	var unsigned bool
 	var f secureFlags
 	c := &cobra.Command{
-		Use: "init", Short: "Create the streams and buckets, or check those that are there; with --secure, make keys and permissions", Args: cobra.NoArgs,
+		Use: "init", Short: "Create the streams and buckets, or check existing ones; with --secure, make keys and permissions", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if f.dir != "" {
 				return g.secure(&f)
@@ -74,7 +74,7 @@ func (g operations) initialize(s bus.Streams, unsigned bool) error {
 
 func (g operations) configCommand() *cobra.Command {
 	validate := &cobra.Command{
-		Use: "validate [FILE]", Short: "Check the settings of environment and configuration file, and the experts that it names", Args: cobra.MaximumNArgs(1),
+		Use: "validate [FILE]", Short: "Check the settings in environment and configuration file, and the experts that it names", Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				g.app.config = args[0]

@@ -31,7 +31,7 @@ func (g plans) checkCommand() *cobra.Command {
 	var experts []string
 	var maxSteps int
 	c := &cobra.Command{
-		Use: "check FILE", Short: "Check a plan in any dialect, or a job file with one; every fault with its place", Args: cobra.ExactArgs(1),
+		Use: "check FILE", Short: "Check a plan in any dialect, or a job file with one; list every fault with its position", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			raw, err := g.read(args[0])
 			if err != nil {
@@ -45,7 +45,7 @@ func (g plans) checkCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringArrayVar(&experts, "experts", nil, "expert card, or folder of them; repeatable (default: experts/ beside the file, else those on the bus)")
-	c.Flags().IntVar(&maxSteps, "max-steps", 0, "the most steps, 0 for any number")
+	c.Flags().IntVar(&maxSteps, "max-steps", 0, "maximum number of steps; 0 for no limit")
 	return c
 }
 
@@ -224,7 +224,7 @@ func (g plans) draw(file, form string) error {
 
 func (g plans) diffCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "diff A B", Short: "Compare two plans step by step; exit 1 when they differ", Args: cobra.ExactArgs(2),
+		Use: "diff A B", Short: "Compare two plans step by step; exit 1 if they differ", Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			before, err := g.loosePlan(args[0])
 			if err != nil {

@@ -21,12 +21,12 @@ const draftPrefix = "draft:"
 func (g plans) operations() []*cobra.Command {
 	return []*cobra.Command{
 		g.writeCommand("create", "Keep a plan: a list of steps, or a graph from a file"),
-		g.writeCommand("update", "Change a plan that is kept, or the graph of a job; what stays keeps its mark"),
-		g.operation("list", "List the plans that are kept", cobra.NoArgs, nil),
-		g.operation("get [PLAN|JOB]", "Show a plan that is kept, or the graph of a job, with its marks", cobra.MaximumNArgs(1), nil),
+		g.writeCommand("update", "Change a stored plan, or the graph of a job; steps that stay keep their marks"),
+		g.operation("list", "List the stored plans", cobra.NoArgs, nil),
+		g.operation("get [PLAN|JOB]", "Show a stored plan, or the graph of a job, with its marks", cobra.MaximumNArgs(1), nil),
 		g.operation("set-active PLAN|JOB", "Choose the plan that get and mark mean when they name none", cobra.ExactArgs(1), nil),
 		g.markCommand(),
-		g.operation("delete PLAN", "Remove a plan that is kept", cobra.ExactArgs(1), nil),
+		g.operation("delete PLAN", "Remove a stored plan", cobra.ExactArgs(1), nil),
 	}
 }
 
@@ -48,7 +48,7 @@ func (g plans) operation(use, short string, args cobra.PositionalArgs, fill func
 			return g.operate(op)
 		},
 	}
-	c.Flags().StringVar(&book, "book", "", "the book that the plan is kept in (main)")
+	c.Flags().StringVar(&book, "book", "", "the book that holds the plan (main)")
 	return c
 }
 
@@ -114,10 +114,10 @@ func (g plans) markCommand() *cobra.Command {
 			}
 			return markless(op, args[0])
 		})
-	c.Long = "Mark a step of a plan that is kept, by its number, or of the graph of a job, by its number or its SubJob.\n\n" +
+	c.Long = "Mark a step of a stored plan, by its number, or of the graph of a job, by its number or its SubJob.\n\n" +
 		"Of a job, not_started has a step done again, in_progress has a blocked one tried again, completed gives it the\n" +
 		"notes as its result, and blocked fails it and stops what depends on it. A worker that is at it reports in vain."
-	c.Flags().StringVar(&notes, "notes", "", "what is noted about the step")
+	c.Flags().StringVar(&notes, "notes", "", "notes on the step")
 	return c
 }
 

@@ -37,7 +37,7 @@ func (g experts) registerCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().DurationVar(&ttl, "ttl", 0, "the card vanishes after this time unless it is registered again; for ever without it")
+	c.Flags().DurationVar(&ttl, "ttl", 0, "remove the card after this time unless it is registered again (default: keep it)")
 	return c
 }
 

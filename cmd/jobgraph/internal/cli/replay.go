@@ -47,13 +47,13 @@ func (g replays) replayCommand() *cobra.Command {
 			return g.replay(args[0], &f)
 		},
 	}
-	c.Flags().Uint64Var(&f.until, "until-seq", 0, "stop behind this sequence")
-	c.Flags().Float64Var(&f.speed, "speed", 0, "keep the pauses between events: 1 as they were, 10 ten times as fast; 0 without")
+	c.Flags().Uint64Var(&f.until, "until-seq", 0, "stop after this sequence")
+	c.Flags().Float64Var(&f.speed, "speed", 0, "keep the pauses between events: 1 as recorded, 10 ten times as fast; 0 for none")
 	c.Flags().BoolVar(&f.step, "step", false, "wait for Enter before each event")
-	c.Flags().BoolVar(&f.diff, "diff", false, "compare the fold with the saved state; exit 1 when they differ")
-	c.Flags().StringVar(&f.publish, "publish", "", "send the recorded messages again, below this subject instead of their first word, for a service under debug")
-	c.Flags().BoolVar(&f.agent, "agent", false, "replay what agents did, from their journals: no model, no tools; exit 1 where one comes out otherwise")
-	c.Flags().StringVar(&f.subjob, "subjob", "", "the SubJob whose agent is meant, with --agent; all when left out")
+	c.Flags().BoolVar(&f.diff, "diff", false, "compare the fold with the saved state; exit 1 if they differ")
+	c.Flags().StringVar(&f.publish, "publish", "", "publish the recorded messages again, with this subject in place of their first token, to debug a service")
+	c.Flags().BoolVar(&f.agent, "agent", false, "replay agents from their journals, without models or tools; exit 1 if any outcome differs")
+	c.Flags().StringVar(&f.subjob, "subjob", "", "with --agent: the SubJob whose agent is replayed (default: all)")
 	return c
 }
 
@@ -114,7 +114,7 @@ func (g replays) replayExport(ctx context.Context, c *client.Client, x *client.E
 		return g.replayAgents(x, f.subjob)
 	}
 	if first := x.Records[0].Seq; f.until > 0 && f.until < first {
-		return usageError{fmt.Errorf("--until-seq %d: job %s begins at sequence %d and stands at %d", f.until, x.Job, first, x.Records[len(x.Records)-1].Seq)}
+		return usageError{fmt.Errorf("--until-seq %d: job %s has sequences %d to %d", f.until, x.Job, first, x.Records[len(x.Records)-1].Seq)}
 	}
 	if f.diff {
 		return g.replayDiff(x, f.until)

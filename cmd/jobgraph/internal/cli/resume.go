@@ -21,9 +21,9 @@ const interruptDrain = time.Second
 func (g runs) resumable(f *runFlags, args []string) error {
 	switch {
 	case f.store == "":
-		return usageError{errors.New("--resume goes on with a job of a --store; on a running bus use `jobgraph watch JOB`")}
+		return usageError{errors.New("--resume continues a job of a --store; on a running bus use `jobgraph watch JOB`")}
 	case len(args) > 0 || f.file != "" || f.plan != "":
-		return usageError{errors.New("--resume goes on with a job as it is: leave out the goal, -f and --plan")}
+		return usageError{errors.New("--resume continues a job as it is: leave out the goal, -f and --plan")}
 	}
 	var err error
 	f.resume, err = jobOf("run --resume", f.resume, "jobgraph run --store DIR --resume JOB")

@@ -47,7 +47,7 @@ type runs struct{ app *app }
 func (g runs) runCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
-		Use: "run [GOAL…]", Short: "Run a job, watch it, and exit as it ends",
+		Use: "run [GOAL…]", Short: "Run a job, watch it, and exit with its outcome",
 		Long: "Run submits a job and watches it to its end. An address given by --server, NATS_URL or a context is binding:\n" +
 			"when no server answers there, the exit code is 69. Without one it uses the bus at " + host.DefaultURL + " if Jobgraph is there, else\n" +
 			"an embedded one for this run, with the experts of the folder experts/ beside the job file, else with jobgraph.yaml and\n" +
@@ -79,10 +79,10 @@ func (g runs) runCommand() *cobra.Command {
 	f.declare(c)
 	f.folder.declare(c.Flags())
 	c.Flags().StringArrayVar(&f.experts, "experts", nil, "expert card, or folder of them, for an embedded run; repeatable")
-	c.Flags().StringVar(&f.store, "store", "", "keep the embedded run in this folder; a temporary one otherwise")
-	c.Flags().StringVar(&f.resume, "resume", "", "go on with this job of the --store, which an interrupted run has left there")
+	c.Flags().StringVar(&f.store, "store", "", "keep the embedded run in this folder (default: a temporary one)")
+	c.Flags().StringVar(&f.resume, "resume", "", "continue this job in --store, where an interrupted run left it")
 	c.Flags().StringVar(&f.artifacts, "artifacts", "", "write the artifacts of the result into this folder, by SUBJOB/NAME")
-	c.Flags().BoolVar(&f.embedded, "embedded", false, "use an embedded bus, whatever NATS_URL names and whatever answers")
+	c.Flags().BoolVar(&f.embedded, "embedded", false, "use an embedded bus, even if NATS_URL is set or a bus answers")
 	c.Flags().BoolVar(&f.open, "open", false, "an embedded run with the console: prints its address, and keeps it and the store until Ctrl-C")
 	c.Flags().BoolVar(&f.stop, "stop-on-interrupt", false, "stop the job at Ctrl-C instead of leaving it to run, or to be resumed")
 	return c
@@ -398,7 +398,7 @@ func (g runs) runOn(c *client.Client, r events.Request, f *runFlags) error {
 func (g runs) answered(receipt *client.Receipt) {
 	switch open := receipt.Unanswered; {
 	case receipt.Answered != "":
-		g.app.note("it answers request %s of job %s, which goes on; --new makes a job of its own", receipt.Answered, receipt.JobID)
+		g.app.note("it answers request %s of job %s, which continues; --new makes a new job", receipt.Answered, receipt.JobID)
 	case open != nil:
 		g.app.note("it is a new job: job %s still asks (request %s), and this is no answer, since %s", open.JobID, open.Request, open.Reason)
 	}

@@ -17,7 +17,7 @@ type sessions struct{ app *app }
 
 // command is about sessions.
 func (g sessions) command() *cobra.Command {
-	return group("sessions", "Conversations: the jobs that belong together",
+	return group("sessions", "Conversations: jobs that belong together",
 		g.listCommand(), g.showCommand(), g.renameCommand(), g.stopCommand(), g.deleteCommand(), g.knowledgeCommand())
 }
 
@@ -34,8 +34,8 @@ func (g sessions) listCommand() *cobra.Command {
 	c.Aliases = []string{"ls"}
 	c.Flags().StringVar(&q.User, "user", "", "only sessions of this user")
 	c.Flags().StringVar(&q.State, "state", "", "only sessions that are active, waiting or stopped")
-	c.Flags().BoolVar(&q.All, "all", false, "those of SubJobs that were handed off, too")
-	c.Flags().IntVar(&limit, "limit", 0, "at most so many, 0 for all")
+	c.Flags().BoolVar(&q.All, "all", false, "also list sessions of SubJobs that were handed off")
+	c.Flags().IntVar(&limit, "limit", 0, "maximum number; 0 for all")
 	return c
 }
 
@@ -99,7 +99,7 @@ func (g sessions) stopCommand() *cobra.Command {
 		}
 		return g.did(args[0], "stopped", map[string]any{"id": args[0], "stopped": jobs})
 	})
-	c.Flags().StringVar(&reason, "reason", "", "why, for people; it is kept in the state of each job")
+	c.Flags().StringVar(&reason, "reason", "", "why, for people; stored in the state of each job")
 	asUser(c, &user)
 	return c
 }
@@ -117,7 +117,7 @@ func (g sessions) deleteCommand() *cobra.Command {
 		}
 		return g.did(args[0], "deleted", map[string]any{"id": args[0], "deleted": true, "jobs": deleted})
 	})
-	c.Flags().BoolVar(&jobs, "jobs", false, "delete its jobs with everything of them, too")
+	c.Flags().BoolVar(&jobs, "jobs", false, "also delete its jobs, with all their data")
 	asUser(c, &user)
 	return c
 }

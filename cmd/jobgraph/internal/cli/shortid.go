@@ -84,7 +84,7 @@ func (a *app) wholeID(text string, final bool) (string, error) {
 	}
 	if final && !a.sys.Typing {
 		return "", usageError{events.Faults{{
-			Code: events.CodeInvalid, Field: text, Message: "this cannot be taken back, and takes the whole id of a job where no person types it", Hint: "did you mean " + found + "?",
+			Code: events.CodeInvalid, Field: text, Message: "this cannot be undone: where no person types the id of the job, it must be the whole id", Hint: "did you mean " + found + "?",
 		}}}
 	}
 	if part {

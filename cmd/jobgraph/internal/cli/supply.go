@@ -20,7 +20,7 @@ type supplies struct{ app *app }
 
 func (g supplies) budgetsCommand() *cobra.Command {
 	var session string
-	c := g.app.connected("budgets [JOB]", "Show what is spent of which budget, and when it renews", cobra.MaximumNArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
+	c := g.app.connected("budgets [JOB]", "Show budgets: what is spent, what is left, and when they renew", cobra.MaximumNArgs(1), func(ctx context.Context, c *client.Client, args []string) error {
 		job := ""
 		if len(args) > 0 {
 			job = args[0]
@@ -63,7 +63,7 @@ func amount(s events.Spent) string {
 
 func (g supplies) poolsCommand() *cobra.Command {
 	var runs, runners bool
-	c := g.app.connected("pools", "List pools of work: what waits, what is in hand, whether workers read them", cobra.NoArgs, func(ctx context.Context, c *client.Client, _ []string) error {
+	c := g.app.connected("pools", "List pools of work: what is waiting, what is executing, whether workers read them", cobra.NoArgs, func(ctx context.Context, c *client.Client, _ []string) error {
 		switch {
 		case runs && runners:
 			return usageError{errors.New("give --runs or --runners, not both")}
@@ -74,8 +74,8 @@ func (g supplies) poolsCommand() *cobra.Command {
 		}
 		return g.writePools(ctx, c)
 	})
-	c.Flags().BoolVar(&runs, "runs", false, "list the runs that runners have in hand instead, and until when their leases last")
-	c.Flags().BoolVar(&runners, "runners", false, "list the runners instead, with their experts and the tools that an agent lacks there")
+	c.Flags().BoolVar(&runs, "runs", false, "list the runs that runners are executing instead, and when their leases end")
+	c.Flags().BoolVar(&runners, "runners", false, "list the runners instead, with their experts and the tools that agents lack there")
 	return c
 }
 
@@ -144,7 +144,7 @@ func number(n int) string {
 }
 
 func (g supplies) modelsCommand() *cobra.Command {
-	return g.app.connected("models", "List the models of a planner with prices, limits and the room that is left", cobra.NoArgs, func(ctx context.Context, c *client.Client, _ []string) error {
+	return g.app.connected("models", "List the models of a planner with prices, limits and what is left of them", cobra.NoArgs, func(ctx context.Context, c *client.Client, _ []string) error {
 		models, err := client.SupplyOf(c).Models(ctx)
 		if err != nil {
 			return err

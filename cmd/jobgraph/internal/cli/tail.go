@@ -42,7 +42,7 @@ func (g views) tailCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().Uint64Var(&from, "from-seq", 0, "leave out items before this sequence of the stream of live items")
+	c.Flags().Uint64Var(&from, "from-seq", 0, "skip items before this sequence of the stream of live items")
 	return c
 }
 

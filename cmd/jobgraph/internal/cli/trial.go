@@ -46,9 +46,9 @@ func (g experts) testCommand() *cobra.Command {
 			return g.app.with(func(ctx context.Context, c *client.Client) error { return g.try(ctx, c, args[0], t, r) })
 		},
 	}
-	c.Flags().StringVar(&t.goal, "goal", "Say what you can do", "what it is asked to do")
+	c.Flags().StringVar(&t.goal, "goal", "Say what you can do", "the goal that it gets")
 	c.Flags().StringArrayVar(&t.inputs, "input", nil, "named value, KEY=VALUE, JSON or text; repeatable")
-	c.Flags().StringVar(&t.level, "level", "", "check the contract of the wire: basic or full; kind nats is checked at basic without it")
+	c.Flags().StringVar(&t.level, "level", "", "check the wire contract: basic or full (default for kind nats: basic)")
 	c.Flags().DurationVar(&t.patience, "patience", 30*time.Second, "with a check of the contract: how long each piece of work may take")
 	return c
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func (g folders) command() *cobra.Command {
-	return group("trust", "The folders whose jobgraph.yaml and experts/ are used without being asked", g.addCommand(), g.showCommand(), g.listCommand(), g.removeCommand())
+	return group("trust", "The folders whose jobgraph.yaml and experts/ are used without asking", g.addCommand(), g.showCommand(), g.listCommand(), g.removeCommand())
 }
 
 // examination is a folder with what its files would do.
@@ -28,7 +28,7 @@ type examination struct {
 func (g folders) addCommand() *cobra.Command {
 	var given []string
 	c := &cobra.Command{
-		Use: "add [DIR]", Short: "Trust a folder as it is: a change of its files asks again", Args: cobra.MaximumNArgs(1),
+		Use: "add [DIR]", Short: "Trust a folder as it is now; changed files have to be trusted again", Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			e, path, err := g.named(args, given)
 			if err != nil {
@@ -137,7 +137,7 @@ func (g folders) listCommand() *cobra.Command {
 
 func (g folders) removeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove [DIR]", Short: "Trust a folder no longer", Args: cobra.MaximumNArgs(1),
+		Use: "remove [DIR]", Short: "Stop trusting a folder", Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := "."
 			if len(args) > 0 {

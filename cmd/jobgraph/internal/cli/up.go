@@ -32,7 +32,7 @@ func (g runs) upCommand() *cobra.Command {
 		Use: "up [--experts FILE…]", Short: "Run bus, planner, scheduler, expert-runner and HTTP in this process",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 && len(f.experts) == 0 {
-				return usageError{fmt.Errorf("%q means nothing here: files of experts stand behind --experts", args[0])}
+				return usageError{fmt.Errorf("%q is not an argument of it: files of experts go after --experts", args[0])}
 			}
 			return nil
 		},
@@ -44,13 +44,13 @@ func (g runs) upCommand() *cobra.Command {
 	}
 	f.folder.declare(c.Flags())
 	c.Flags().StringVar(&f.store, "store", "", "folder of the streams (default: jobgraph/store below the user's data folder)")
-	c.Flags().StringVar(&f.nats, "nats", "127.0.0.1:4222", "where the bus listens, HOST:PORT; port 0 takes a free one, off listens nowhere")
-	c.Flags().StringVar(&f.http, "http", "", "where API, health and metrics are served, HOST:PORT or off; "+upHTTP+" by default, a free port where that is taken")
+	c.Flags().StringVar(&f.nats, "nats", "127.0.0.1:4222", "address of the bus, HOST:PORT; port 0 picks a free one, off disables it")
+	c.Flags().StringVar(&f.http, "http", "", "address of API, health and metrics, HOST:PORT or off (default: "+upHTTP+", or a free port if that is taken)")
 	c.Flags().StringArrayVar(&f.experts, "experts", nil, "expert cards, or folders of them; repeatable")
-	c.Flags().StringVar(&f.sync, "sync", "", "always makes each write durable before it is acknowledged, default leaves it to the system (default: always, for a kept store)")
+	c.Flags().StringVar(&f.sync, "sync", "", "always makes each write durable before it is acknowledged, default leaves it to the system (default: always, for a store that is kept)")
 	c.Flags().StringVar(&f.model, "model", "", "the model that plans (OPENAI_MODEL); fake is a scripted one that costs nothing")
-	c.Flags().StringVar(&f.secure, "secure", "", "folder made by `init --secure`: everyone needs a key and has a role")
-	c.Flags().BoolVar(&f.ephemeral, "ephemeral", false, "forget everything at the end")
+	c.Flags().StringVar(&f.secure, "secure", "", "folder made by init --secure: everyone needs a key and has a role")
+	c.Flags().BoolVar(&f.ephemeral, "ephemeral", false, "keep nothing after the end")
 	return c
 }
 

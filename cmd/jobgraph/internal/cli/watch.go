@@ -45,7 +45,7 @@ func (g views) watchCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().Uint64Var(&from, "from-seq", 0, "leave out what came before this sequence of the log")
+	c.Flags().Uint64Var(&from, "from-seq", 0, "skip what came before this sequence of the log")
 	c.Flags().BoolVar(&live, "live", false, "also show what experts say and do, line by line")
 	return c
 }

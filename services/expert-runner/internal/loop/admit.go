@@ -104,7 +104,7 @@ func (r *run) claim() (*task.Ending, bool) {
 			return nil, false
 		}
 	}
-	r.later("claim", errors.New("the journal goes on changing"))
+	r.later("claim", errors.New("the journal keeps changing"))
 	return nil, false
 }
 

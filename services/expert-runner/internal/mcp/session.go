@@ -16,7 +16,7 @@ import (
 // Why sessions end.
 var (
 	errStartTimeout = errors.New("it did not say in time what tools it has")
-	errStuck        = errors.New("it takes no messages any more")
+	errStuck        = errors.New("it accepts no messages any more")
 	errLate         = errors.New("a call took too long")
 	errDied         = errors.New("it has ended")
 	errClosing      = errors.New("the runner is ending")

@@ -31,7 +31,7 @@ func (f *Files) editTool() Tool {
 	return Tool{
 		Name: Edit, Local: true, Call: f.edit,
 		Description: "Views and changes text files of the workspace. view shows numbered lines, from line first to line last; create writes a new file; " +
-			"replace puts new in the place of old, which must stand in the file exactly once; insert puts new behind line first (0 is the beginning); " +
+			"replace puts new in the place of old, which must occur in the file exactly once; insert puts new after line first (0 is the beginning); " +
 			"undo takes the last change back.",
 		Schema: json.RawMessage(`{"type":"object","properties":{` +
 			`"do":{"enum":["view","create","replace","insert","undo"]},"path":{"type":"string"},` +
@@ -150,10 +150,10 @@ func (f *Files) replace(a *edit) (string, error) {
 	}
 	switch n := strings.Count(text, *a.Old); n {
 	case 0:
-		return "", fmt.Errorf("old does not stand in %s: view the file, and give the text as it stands there, with its white space", a.Path)
+		return "", fmt.Errorf("old does not occur in %s: view the file, and give the exact text, with its white space", a.Path)
 	case 1:
 	default:
-		return "", fmt.Errorf("old stands %d times in %s, at lines %s: give more of its surroundings", n, a.Path, places(text, *a.Old))
+		return "", fmt.Errorf("old occurs %d times in %s, at lines %s: give more of its surroundings", n, a.Path, places(text, *a.Old))
 	}
 	at := strings.Index(text, *a.Old)
 	changed := text[:at] + *a.New + text[at+len(*a.Old):]
@@ -226,7 +226,7 @@ func (f *Files) around(name, text string, from, to int) string {
 
 func (f *Files) undo() (string, error) {
 	if len(f.changes) == 0 {
-		return "", errors.New("there is no change to take back")
+		return "", errors.New("there is no change to undo")
 	}
 	last := f.changes[len(f.changes)-1]
 	f.changes = f.changes[:len(f.changes)-1]

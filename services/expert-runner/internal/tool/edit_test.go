@@ -39,8 +39,8 @@ func TestEditsChangeExactlyOnePlaceAndCanBeTakenBack(t *testing.T) {
 		{"create", `{"do":"create","path":"a.txt","new":"one\ntwo\ntwo\n"}`, "created a.txt with 12 bytes", "one\ntwo\ntwo\n"},
 		{"create again", `{"do":"create","path":"a.txt","new":"x"}`, "Error: a.txt is there already", "one\ntwo\ntwo\n"},
 		{"view", `{"do":"view","path":"a.txt","first":2,"last":2}`, "     2\ttwo\n", "one\ntwo\ntwo\n"},
-		{"an ambiguous replacement", `{"do":"replace","path":"a.txt","old":"two","new":"2"}`, "Error: old stands 2 times in a.txt, at lines 2, 3", "one\ntwo\ntwo\n"},
-		{"an absent one", `{"do":"replace","path":"a.txt","old":"three","new":"3"}`, "Error: old does not stand in a.txt", "one\ntwo\ntwo\n"},
+		{"an ambiguous replacement", `{"do":"replace","path":"a.txt","old":"two","new":"2"}`, "Error: old occurs 2 times in a.txt, at lines 2, 3", "one\ntwo\ntwo\n"},
+		{"an absent one", `{"do":"replace","path":"a.txt","old":"three","new":"3"}`, "Error: old does not occur in a.txt", "one\ntwo\ntwo\n"},
 		{"a replacement", `{"do":"replace","path":"a.txt","old":"one\ntwo","new":"1\n2"}`, "     1\t1\n     2\t2\n", "1\n2\ntwo\n"},
 		{"an insertion", `{"do":"insert","path":"a.txt","first":3,"new":"end"}`, "     4\tend\n", "1\n2\ntwo\nend"},
 		{"an insertion at the beginning", `{"do":"insert","path":"a.txt","first":0,"new":"top"}`, "     1\ttop\n", "top\n1\n2\ntwo\nend"},
@@ -64,7 +64,7 @@ func TestEditsChangeExactlyOnePlaceAndCanBeTakenBack(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "a.txt")); err == nil {
 		t.Error("a created file is there after its creation was taken back")
 	}
-	if got := call(`{"do":"undo"}`); !strings.Contains(got, "no change to take back") {
+	if got := call(`{"do":"undo"}`); !strings.Contains(got, "no change to undo") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -120,7 +120,7 @@ func TestABugEndsOneRequestAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "list"}); code(err) != -32603 || !strings.Contains(err.Error(), "a bug of its own") {
+		if _, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "list"}); code(err) != -32603 || !strings.Contains(err.Error(), "a bug in it") {
 			t.Errorf("%v", err)
 		}
 	}

@@ -103,7 +103,7 @@ func (s *Server) identify(next sdk.MethodHandler) sdk.MethodHandler {
 		defer func() { // A request that runs into a bug must not end the process for all others.
 			if cause := recover(); cause != nil {
 				s.Log.Error("request panicked", "method", method, "cause", cause)
-				out, err = nil, s.protocol(&events.Fault{Code: events.CodeInternal, Message: "the gateway met a bug of its own", Hint: "its log says where"})
+				out, err = nil, s.protocol(&events.Fault{Code: events.CodeInternal, Message: "the gateway failed because of a bug in it", Hint: "its log says where"})
 			}
 		}()
 		asking := s.Local

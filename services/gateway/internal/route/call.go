@@ -166,7 +166,7 @@ func faultOf(err error) (fault *events.Fault, all events.Faults, job string) {
 		{bus.ErrUnavailable, events.CodeUnavailable, "try again; see /readyz of the services"},
 		{bus.ErrFull, events.CodeUnavailable, "free space or raise the limit of the stream, then try again"},
 		{bus.ErrClosed, events.CodeUnavailable, "the gateway is ending; try another one, or again"},
-		{joblog.ErrPoisoned, events.CodeMustUnderstand, "use a gateway of the newest release that was here"},
+		{joblog.ErrPoisoned, events.CodeMustUnderstand, "use a gateway of the newest release that ran here"},
 		{context.DeadlineExceeded, events.CodeUnavailable, "try again"},
 		{context.Canceled, events.CodeUnavailable, "try again"},
 	} {

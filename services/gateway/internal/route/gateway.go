@@ -102,7 +102,7 @@ func (g *Gateway) rescue(w http.ResponseWriter, r *http.Request) {
 		panic(cause) // The server closes the connection.
 	}
 	g.Log.Error("request panicked", "path", r.URL.Path, "cause", cause)
-	refuse(w, r, &events.Fault{Code: events.CodeInternal, Message: "the gateway met a bug of its own", Hint: "its log says where"})
+	refuse(w, r, &events.Fault{Code: events.CodeInternal, Message: "the gateway failed because of a bug in it", Hint: "its log says where"})
 }
 
 // serve returns the handler of a verb: all routes make the same checks.

@@ -68,7 +68,7 @@ func (l *Loop) claim(ctx context.Context, w *events.Work) (*record, error) {
 		}
 		return r, nil
 	}
-	return nil, errors.New("claim the run: its journal goes on changing")
+	return nil, errors.New("claim the run: its journal keeps changing")
 }
 
 // claimant returns the run with this planner as its owner.

@@ -153,5 +153,5 @@ func (v *API) mayAnswer(ctx context.Context, in *graph.InputState, r *verb.Answe
 	if !ok || planner || len(asked.Options) == 0 || json.Unmarshal(r.Answer, &choice) != nil || slices.Contains(asked.Options, choice) {
 		return nil
 	}
-	return &events.Fault{Code: events.CodeInvalid, Field: "answer", Message: fmt.Sprintf("%.80q is none of the choices", choice), Hint: "choose one of " + strings.Join(asked.Options, ", ")}
+	return &events.Fault{Code: events.CodeInvalid, Field: "answer", Message: fmt.Sprintf("%.80q is not one of the choices", choice), Hint: "choose one of " + strings.Join(asked.Options, ", ")}
 }

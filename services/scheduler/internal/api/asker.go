@@ -107,7 +107,7 @@ func (v *API) mayEnd(ctx context.Context, name, id string) error {
 	if first, ok := e.Data.(*events.JobRequested); err == nil && ok && first.Request.User == mine {
 		return nil
 	}
-	return &events.Fault{Code: events.CodeNotPermitted, Field: "id", Message: fmt.Sprintf("%s may %s only jobs of its own", who.Name, name), Hint: "it takes a key with the right " + row.Needs()}
+	return &events.Fault{Code: events.CodeNotPermitted, Field: "id", Message: fmt.Sprintf("%s may %s only its own jobs", who.Name, name), Hint: "it takes a key with the right " + row.Needs()}
 }
 
 // mayApprove returns why the asker may not answer a question: one that permits an action needs an approver.

@@ -84,7 +84,7 @@ func (v *API) graph(ctx context.Context, body []byte) (any, error) {
 		return nil, err
 	}
 	if r.At > 0 || r.Since > 0 {
-		return nil, &events.Fault{Code: events.CodeInvalid, Field: "at", Message: "the bus gives the present graph alone", Hint: "GET /api/v1/jobs/" + r.ID + "/graph?at=SEQ, or jobgraph.Logs().Fold in Go"}
+		return nil, &events.Fault{Code: events.CodeInvalid, Field: "at", Message: "requests on the bus return only the current graph", Hint: "GET /api/v1/jobs/" + r.ID + "/graph?at=SEQ, or jobgraph.Logs().Fold in Go"}
 	}
 	job, err := v.fold(ctx, r.ID)
 	if err != nil {

@@ -185,11 +185,11 @@ func meaning(in *graph.InputState, asked *events.InputRequested, text string) (a
 	case len(asked.Options) > 0:
 		at := slices.IndexFunc(asked.Options, func(option string) bool { return strings.EqualFold(option, strings.Trim(text, " .!。！\"'")) })
 		if at < 0 {
-			return nil, "it is none of the choices"
+			return nil, "it is not one of the choices"
 		}
 		choice, err := json.Marshal(asked.Options[at])
 		if err != nil {
-			return nil, "it is none of the choices"
+			return nil, "it is not one of the choices"
 		}
 		return choice, ""
 	}

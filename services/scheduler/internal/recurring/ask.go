@@ -183,7 +183,7 @@ func (k *Keeper) check(id string, c *schedule.Creation) events.Faults {
 		wrong = rule.Ahead(now)
 	}
 	if len(wrong) == 0 && !c.Until.IsZero() && rule.Next(now).After(c.Until) {
-		wrong = events.Faults{{Code: events.CodeInvalid, Field: "until", Message: "it ends before its first moment", Hint: "choose a later end"}}
+		wrong = events.Faults{{Code: events.CodeInvalid, Field: "until", Message: "it ends before its first run", Hint: "choose a later end"}}
 	}
 	faults = append(append(faults, wrong...), c.Validate()...)
 	body, err := json.Marshal(&c.Spec)
