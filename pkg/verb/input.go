@@ -286,4 +286,6 @@ type PlanOperation struct {
 	// finished early.
 	StepStatus string  `json:"step_status,omitempty"`
 	StepNotes  *string `json:"step_notes,omitempty"`
+	// By is who asks for it.
+	By string `json:"by,omitempty"`
 }

@@ -183,6 +183,8 @@ func plans() []Verb {
 		v := Verb{Name: "plan." + c.name, About: c.about, Roles: operators, Effect: c.effect, Input: PlanOperation{}, Output: PlanReply{}, On: planner, Faults: changeable}
 		if c.effect == Read {
 			v.Roles = readers
+		} else {
+			v.By = []string{"by"}
 		}
 		list = append(list, v)
 	}

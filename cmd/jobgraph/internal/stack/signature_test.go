@@ -70,6 +70,30 @@ func TestASubmitterStopsTheirOwnJobs(t *testing.T) {
 	}
 }
 
+// The planner carries out a plan operation in the name of the key that has signed it alone.
+func TestAPlanOperationIsInTheNameOfItsKey(t *testing.T) {
+	s := castle(t)
+	v, olga := s.queued(), s.enter("olga")
+	operation := client.PlanOperation{Command: "mark_step", PlanID: "job:" + v.job, StepID: v.subjob, StepStatus: "completed", By: "boss"}
+	if _, err := olga.Plan(t.Context(), operation); !errors.Is(err, bus.ErrNotPermitted) || !strings.Contains(err.Error(), `may not ask in the name of "boss"`) {
+		t.Errorf("an operator changes a plan in the name of another: %v", err)
+	}
+	by := s.attacker("olga")
+	by.say("jobs.api.plan.mark_step", `{"plan_id":"job:`+v.job+`","step_id":"`+v.subjob+`","step_status":"completed"}`)
+	by.say("jobs.api.plan.create", `{"plan_id":"unsigned","title":"x","steps":["y"]}`)
+	s.passed()
+	if plans, err := s.admin.Plan(t.Context(), client.PlanOperation{Command: "list"}); err != nil || s.status(v).Terminal() || strings.Contains(plans.Text, "unsigned") {
+		t.Errorf("the job is %s; the plans are %s, %v", s.status(v), plans.Text, err)
+	}
+	operation.By = ""
+	if _, err := olga.Plan(t.Context(), operation); err != nil {
+		t.Fatal(err)
+	}
+	if edit := s.last("JOBS", s.admin.Names().Control(v.job)); !strings.Contains(edit, `"by":"olga"`) {
+		t.Errorf("the plan was edited so: %s", edit)
+	}
+}
+
 // A person who may not approve can answer questions, except those that permit an action.
 func TestAnApprovalTakesAnApprover(t *testing.T) {
 	s := castle(t)

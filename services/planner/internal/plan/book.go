@@ -78,6 +78,8 @@ type Operation struct {
 	StepID     string  `json:"step_id,omitempty"`
 	StepStatus string  `json:"step_status,omitempty"`
 	StepNotes  *string `json:"step_notes,omitempty"`
+	// By is the user who asks, "" if that is not said.
+	By string `json:"-"`
 	// hasSteps is true if steps are given, even an empty list.
 	hasSteps bool
 	// within, if set, is the only job whose graph may be used; "" allows no job.
@@ -106,7 +108,7 @@ func (d *draft) operationIn(raw []byte) (r reader, ok bool) {
 	return d.read(raw, "")
 }
 
-// ReadRequest reads an operation whose command is known, and the name of its book, "" if there is none. The field "within"
+// ReadRequest reads an operation whose command is known, and the name of its book, "" if there is none. The field "by" is the user who asks, "within"
 // limits the operation to the graph of one job, or to no job with "". An empty request contains only the command. It
 // reports all faults together.
 func ReadRequest(command string, raw []byte) (book string, op Operation, faults events.Faults) {
@@ -128,7 +130,9 @@ func ReadRequest(command string, raw []byte) (book string, op Operation, faults 
 	if run := r.index("run"); run != nil {
 		executor.Run = *run
 	}
+	by := r.text("by")
 	op = d.operation(&r)
+	op.By = by
 	if op.within = within; within != nil && *within != "" && executor.SubJob != "" {
 		op.executor = &executor
 	}

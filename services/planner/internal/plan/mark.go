@@ -21,8 +21,25 @@ type Control struct {
 	Data any
 }
 
-// by is the author of such facts.
+// by is the author of such facts whose operation names no user.
 const by = "plan"
+
+// Attribute enters the user who asks for a fact, unless that is "".
+func (c *Control) Attribute(user string) {
+	if user == "" {
+		return
+	}
+	switch d := c.Data.(type) {
+	case *events.PlanEdited:
+		d.By = user
+	case *events.FailRequested:
+		d.By = user
+	case *events.RetryRequested:
+		d.By = user
+	case *events.RerunRequested:
+		d.By = user
+	}
+}
 
 // Mark returns the facts that mark a step of the job; none if the step has that mark already. If there are a mark and a
 // note, the mark comes first. Errors are *events.Fault.

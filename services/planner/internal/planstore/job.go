@@ -127,7 +127,7 @@ func (s *Store) tell(ctx context.Context, job string, chart *plan.Chart, op plan
 			facts, err = ask(chart)
 		}
 		if err == nil {
-			err = s.state(ctx, job, chart, op.Executor(), facts)
+			err = s.state(ctx, job, chart, op, facts)
 		}
 		if !errors.Is(err, bus.ErrConflict) {
 			return chart, err
@@ -143,11 +143,12 @@ func (s *Store) tell(ctx context.Context, job string, chart *plan.Chart, op plan
 
 // state publishes facts in their order. The first of several is the control event: once that is stored, the rest is published
 // whatever else happens to the job.
-func (s *Store) state(ctx context.Context, job string, chart *plan.Chart, by *plan.Executor, facts []plan.Control) error {
+func (s *Store) state(ctx context.Context, job string, chart *plan.Chart, op plan.Operation, facts []plan.Control) error {
 	for i, fact := range facts {
+		fact.Attribute(op.By)
 		key := rand.Text()
-		if by != nil && by.Key != "" { // A repeated call publishes the same fact.
-			key = fmt.Sprintf("%s/%d", by.Key, i)
+		if x := op.Executor(); x != nil && x.Key != "" { // A repeated call publishes the same fact.
+			key = fmt.Sprintf("%s/%d", x.Key, i)
 		}
 		e := events.Event{
 			Kind: fact.Kind, ID: run.FactID(job, fact.Kind, key), Job: job, SubJob: fact.SubJob, Run: fact.Run,

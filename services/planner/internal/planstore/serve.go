@@ -7,15 +7,21 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/verb/asker"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// Endpoints returns the handlers of the verbs plan.<command>. A request is the operation as JSON; "book" names its book.
+// Endpoints returns the handlers of the verbs plan.<command>. A request is the operation as JSON; "book" names its book, "by" the user who
+// asks, who must be one of the key that has signed the request where signatures count.
 func (s *Store) Endpoints() map[string]bus.Endpoint {
 	endpoints := map[string]bus.Endpoint{}
 	for _, command := range plan.Operations() {
-		endpoints["plan."+command] = func(ctx context.Context, request []byte) ([]byte, *events.Fault) {
-			return s.reply(s.serve(ctx, command, request))
+		name := "plan." + command
+		asked := asker.Checked(name, s.bus.Services(), func(ctx context.Context, request []byte) (Reply, error) {
+			return s.serve(ctx, command, request)
+		})
+		endpoints[name] = func(ctx context.Context, request []byte) ([]byte, *events.Fault) {
+			return s.reply(asked(ctx, request))
 		}
 	}
 	return endpoints

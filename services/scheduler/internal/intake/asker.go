@@ -6,27 +6,12 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/seal"
+	"github.com/jobgraph/jobgraph/pkg/verb/asker"
 )
-
-type askerKey struct{}
-
-// WithAsker returns a context that carries the signer of a request.
-func WithAsker(ctx context.Context, who *seal.Signer) context.Context {
-	return context.WithValue(ctx, askerKey{}, who)
-}
-
-// Asker returns the signer of the current request; nil if signatures are not required.
-func Asker(ctx context.Context) *seal.Signer {
-	who, _ := ctx.Value(askerKey{}).(*seal.Signer)
-	return who
-}
-
-// Stranger is the signer of unsigned requests: everyone who may send requests may submit a job, without a user.
-func Stranger() *seal.Signer { return &seal.Signer{Name: "an unsigned request"} }
 
 // named sets the user for whom a request is made. Errors: events.Faults if its sender may not ask in that name.
 func named(ctx context.Context, r *events.Request) error {
-	who := Asker(ctx)
+	who := asker.Of(ctx)
 	if who == nil {
 		return nil
 	}
@@ -47,9 +32,9 @@ func WithSender(ctx context.Context, who *seal.Signer, asked bool, err error) (c
 	case !asked:
 		return ctx, nil
 	case errors.Is(err, seal.ErrNone):
-		who = Stranger()
+		who = asker.Stranger()
 	case errors.As(err, &fault):
 		return ctx, events.Faults{*fault}
 	}
-	return WithAsker(ctx, who), nil
+	return asker.With(ctx, who), nil
 }

@@ -1,0 +1,102 @@
+package asker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/seal"
+	"github.com/jobgraph/jobgraph/pkg/verb"
+)
+
+type key struct{}
+
+// With returns a context that carries the signer of a request.
+func With(ctx context.Context, who *seal.Signer) context.Context {
+	return context.WithValue(ctx, key{}, who)
+}
+
+// Of returns the signer of the current request; nil if signatures are not required.
+func Of(ctx context.Context) *seal.Signer {
+	who, _ := ctx.Value(key{}).(*seal.Signer)
+	return who
+}
+
+// Stranger is the signer of unsigned requests: everyone who may send requests may submit a job, without a user.
+func Stranger() *seal.Signer { return &seal.Signer{Name: "an unsigned request"} }
+
+// Signatures finds the signer of the current request; asked is false if signatures are not required.
+type Signatures interface {
+	Signer(ctx context.Context) (who *seal.Signer, asked bool, err error)
+}
+
+// Checked restricts a verb that changes something to keys whose signatures count, in the name of a user of the key. Where signatures are
+// not required, everyone may ask in every name.
+func Checked[T any](name string, s Signatures, answer func(ctx context.Context, body []byte) (T, error)) func(ctx context.Context, body []byte) (T, error) {
+	row, ok := verb.Find(name)
+	if !ok || row.Effect == verb.Read {
+		return answer
+	}
+	return func(ctx context.Context, body []byte) (T, error) {
+		who, asked, err := s.Signer(ctx)
+		if !asked {
+			return answer(ctx, body)
+		}
+		if err == nil {
+			body, err = stamped(&row, who, body)
+		}
+		if err != nil {
+			var none T
+			return none, err
+		}
+		return answer(With(ctx, who), body)
+	}
+}
+
+// stamped checks a request against its signer, and sets the user.
+func stamped(row *verb.Verb, who *seal.Signer, body []byte) ([]byte, error) {
+	if !row.Permits(Rights(who)) && !row.MayOwn(Rights(who)) {
+		return nil, &events.Fault{Code: events.CodeNotPermitted, Field: "signature", Message: who.Name + " may not use " + row.Name, Hint: "it takes a key with the right " + row.Needs()}
+	}
+	if text := bytes.TrimSpace(body); events.ValidToken(string(text)) {
+		body = []byte(`{"id":"` + string(text) + `"}`)
+	}
+	fields := map[string]json.RawMessage{}
+	if text := bytes.TrimSpace(body); len(text) > 0 && (json.Unmarshal(text, &fields) != nil || fields == nil) {
+		return body, nil // The verb will say what is wrong with it.
+	}
+	for _, field := range row.By {
+		user, err := who.Named(take(fields, field))
+		if err != nil {
+			return nil, err
+		}
+		if user != "" {
+			fields[field], _ = json.Marshal(user) // A string always is JSON.
+		}
+	}
+	return json.Marshal(fields)
+}
+
+// take removes a field in every spelling that JSON decoding accepts, and returns its text.
+func take(fields map[string]json.RawMessage, field string) (value string) {
+	for name, text := range fields { // any order: with two spellings either user must be permitted, and one is entered.
+		if strings.EqualFold(name, field) {
+			if json.Unmarshal(text, &value) != nil {
+				value = string(text)
+			}
+			delete(fields, name)
+		}
+	}
+	return value
+}
+
+// Rights are the roles that a signer has in what it asks.
+func Rights(who *seal.Signer) []verb.Role {
+	list := make([]verb.Role, len(who.Rights))
+	for i, right := range who.Rights {
+		list[i] = verb.Role(right)
+	}
+	return list
+}
