@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/budget"
 )
@@ -50,6 +51,9 @@ func (s supply) budgets(ctx context.Context, body []byte) (any, error) {
 	return list, err
 }
 
+// internal are the pools whose work comes from Jobgraph itself: no plan names them, and no runner serves them.
+var internal = []string{schedule.Pool, bus.WebhookPool}
+
 // pools lists the pools that have a consumer or an expert.
 func (s supply) pools(ctx context.Context, _ []byte) (any, error) {
 	facts, err := s.view.bus.Queues().Pools(ctx)
@@ -68,8 +72,16 @@ func (s supply) pools(ctx context.Context, _ []byte) (any, error) {
 			experts[pool] = append(experts[pool], card.ID)
 		}
 	}
+	for pool := range experts { // any order: the names are sorted below.
+		if _, known := facts[pool]; !known {
+			facts[pool] = bus.ConsumerFacts{} // No worker has served it yet.
+		}
+	}
 	list := verb.PoolList{Pools: []verb.PoolLine{}}
 	for _, name := range slices.Sorted(maps.Keys(facts)) { // The batches of a pool follow it.
+		if slices.Contains(internal, name) {
+			continue
+		}
 		f := facts[name]
 		pool, batches := batch.Of(name)
 		line := verb.PoolLine{Pool: pool, Batches: batches, Waiting: f.Pending, InHand: f.Unsettled, Again: f.Redelivered, Readers: f.Waiting, Limit: f.Limit}

@@ -23,7 +23,7 @@ export interface Mark { state: string; word: string; care?: string; }
 export function poolMark(p: Pool): Mark {
   const waits = `${count(p.waiting)} ${p.waiting === 1 ? "waits" : "wait"}`;
   if (!p.readers && !p.in_hand && (p.waiting || !p.batches)) {
-    const start = p.pool === "~planner" ? "start a planner" : p.pool.startsWith("jobgraph-") ? "start a scheduler" : `start a runner with --pools ${p.pool}`;
+    const start = p.pool === "~planner" ? "start a planner" : `start a runner with --pools ${p.pool}`;
     return { state: p.waiting ? "failed" : "waiting", word: "no worker", care: `Pool ${p.pool}${p.batches ? " (batches)" : ""} has no worker${p.waiting ? ` and ${waits}` : ""}: ${start}` };
   }
   if (p.limit && p.in_hand >= p.limit && p.waiting) return { state: "waiting", word: "full", care: `Pool ${p.pool} is full and ${waits}: its limit is ${p.limit} at once` };
