@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -129,9 +130,14 @@ func (b *Board) String() string {
 	return string(out)
 }
 
-// Text formats a plan for a person's review: each step with its expert, its dependencies and its schedule.
+// Text formats a plan for a person's review: each step with its number, its expert, the numbers of the steps that it needs, and its
+// schedule. A step of another plan has no number and is named by its id.
 func Text(p *events.Plan) string {
 	var out []byte
+	numbers := make(map[string]string, len(p.SubJobs))
+	for i := range p.SubJobs {
+		numbers[p.SubJobs[i].ID] = strconv.Itoa(i + 1)
+	}
 	if p.Title != "" {
 		out = append(out, p.Title+"\n"...)
 	}
@@ -142,7 +148,11 @@ func Text(p *events.Plan) string {
 			out = fmt.Appendf(out, "   %s\n", clip.Marked(s.Goal, 400))
 		}
 		if len(s.Dependencies) > 0 {
-			out = fmt.Appendf(out, "   ← %s\n", some(s.Dependencies, 12))
+			needs := make([]string, len(s.Dependencies))
+			for n, id := range s.Dependencies {
+				needs[n] = firstOf(numbers[id], id)
+			}
+			out = fmt.Appendf(out, "   ← %s\n", some(needs, 12))
 		}
 		if s.Schedule != nil {
 			out = fmt.Appendf(out, "   ⟳ %s\n", When(s.Schedule))
