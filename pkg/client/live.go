@@ -182,9 +182,6 @@ func (r *liveReader) merge(ctx context.Context, f *liveFeed, stored bool) error 
 
 // message yields the items of a message; false when the caller wants no more.
 func (r *liveReader) message(m *bus.ItemMessage) bool {
-	if m.Seq > 0 && m.Seq <= r.last {
-		return true
-	}
 	for n := range m.Items {
 		i := &m.Items[n]
 		i.Job, i.SubJob = m.Job, m.SubJob

@@ -84,6 +84,24 @@ func TestLiveItemsAreReadAgainFromASequenceAndEndWithTheJob(t *testing.T) {
 	same(t, rest[2:], lines(t, c, "j1", client.LiveOptions{SubJob: "b"}, -1))
 }
 
+// Whoever follows a job reads what is kept once more when it has ended, in case something was still on its way: nothing comes twice.
+func TestFollowedItemsDoNotComeAgainAtTheEndOfTheJob(t *testing.T) {
+	c := connect(t)
+	state(t, c, requested("j1", "g"))
+	show(t, c, "j1", "a", text("answer/1", 0, "one"), text("answer/2", 0, "two"))
+	var list []string
+	for i, err := range c.Live(t.Context(), "j1", client.LiveOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list = append(list, fmt.Sprintf("%d %s", i.Seq, i.Text)); len(list) == 2 {
+			show(t, c, "j1", "a", text("answer/3", 0, "three"))
+			state(t, c, finished("j1"))
+		}
+	}
+	same(t, []string{"1 one", "1 two", "2 three"}, list)
+}
+
 func TestLiveItemsComeUntilTheJobEnds(t *testing.T) {
 	c := connect(t)
 	state(t, c, requested("j1", "g"))
