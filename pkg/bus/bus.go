@@ -73,7 +73,7 @@ func (b *Bus) Services() Services { return Services{b} }
 func (b *Bus) Retention() Retention { return Retention{b} }
 
 // Connect connects to the bus. It retries until it succeeds or ctx ends; rejected credentials end it at once. An open
-// connection reconnects for ever. Errors: ErrNotPermitted, ErrUnavailable.
+// connection reconnects for ever. Errors: ErrNotPermitted, ErrUnavailable, also with ErrSlow.
 func Connect(ctx context.Context, o Options) (*Bus, error) {
 	if err := o.fill(); err != nil {
 		return nil, fmt.Errorf("connect to the bus: %w", err)
@@ -88,6 +88,9 @@ func Connect(ctx context.Context, o Options) (*Bus, error) {
 			return newBus(nc, o, true)
 		}
 		fault := class(err)
+		if slow(err) {
+			fault = fmt.Errorf("%w: %w", fault, ErrSlow)
+		}
 		if errors.Is(fault, ErrNotPermitted) || ctx.Err() != nil {
 			return nil, fmt.Errorf("connect to the bus: %w", fault)
 		}

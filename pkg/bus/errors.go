@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 
@@ -24,6 +26,8 @@ var (
 	ErrFull = errors.New("no room left")
 	// ErrUnavailable means that the bus cannot be reached or has no leader. Nothing was stored; try again later.
 	ErrUnavailable = errors.New("bus unavailable")
+	// ErrSlow goes with ErrUnavailable: a server has taken the connection, and did not answer in time.
+	ErrSlow = errors.New("the server is slow")
 	// ErrNotPermitted means that the server rejects the credentials or the subject.
 	ErrNotPermitted = store.ErrNotPermitted
 	// ErrRefused means that the server rejects the message or request as it is. Nothing was stored.
@@ -34,6 +38,7 @@ var (
 
 // Error codes of the JetStream API on which behaviour depends.
 const (
+	codeNoPeers         = 10005
 	codeNoCluster       = 10008
 	codeMessageNotFound = 10037
 	codeConsumerAbsent  = 10014
@@ -49,6 +54,10 @@ const (
 	codeTooManyRequests = 10167
 	codeOfflineReason   = 10194
 )
+
+// peerOffline is in the description of codeNoPeers if a server that would take a replica is away, or has not been heard of yet, as in a
+// cluster that has just started.
+const peerOffline = "peer offline"
 
 // refusal is an error of the JetStream API.
 type refusal struct {
@@ -67,6 +76,11 @@ func (r *refusal) class() error {
 		return ErrTooLarge
 	case codeStoreFailed, codeStorage, codeMemory, codeResources:
 		return ErrFull
+	case codeNoPeers:
+		if !strings.Contains(r.Description, peerOffline) {
+			return ErrRefused // Tags or storage: waiting does not help.
+		}
+		return ErrUnavailable
 	case codeNoCluster, codeOffline, codeOfflineReason, codeTooManyRequests:
 		return ErrUnavailable
 	}
@@ -122,4 +136,10 @@ func class(err error) error {
 		return fmt.Errorf("%w: %v", ErrNotFound, err)
 	}
 	return fmt.Errorf("%w: %v", ErrUnavailable, err)
+}
+
+// slow reports whether a server took the connection and did not answer in time.
+func slow(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "read" && op.Timeout()
 }

@@ -135,6 +135,7 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 		for _, id := range []string{"j1", "j2", "j3"} {
 			submit(id, "long talk", "ann")
 			w.Ended(id)
+			w.settled() // What a job said is recorded beside the loop: that of the next one must not come between.
 		}
 		<-time.After(time.Second) // Virtual: what changes later is listed first.
 		submit("other", "s2", "bob")

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
@@ -80,4 +83,41 @@ func complaint(t *testing.T, args []string) (code int, said string) {
 		Stdin: strings.NewReader(""), Now: time.Now, Typing: true,
 	})
 	return code, stderr.String()
+}
+
+// A server that has taken the connection is there: a busy machine is waited for.
+func TestACommandWaitsForAServerThatIsSlow(t *testing.T) {
+	server := bustest.Start(t, bustest.Settings{})
+	server.Bus("test")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer func() { _ = l.Close() }()
+	all.Go(func() { // Ends with the listener.
+		silent, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer func() { _ = silent.Close() }() // The first connection gets no answer.
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", strings.TrimPrefix(server.URL(), "nats://"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			all.Go(func() { _, _ = io.Copy(far, near); _ = far.Close() }) // Both end when either side closes.
+			all.Go(func() { _, _ = io.Copy(near, far); _ = near.Close() })
+		}
+	})
+	code, said := complaint(t, []string{"-s", "nats://" + l.Addr().String(), "dlq", "ls"})
+	if code != 0 {
+		t.Errorf("exit %d: %s", code, said)
+	}
 }

@@ -144,8 +144,12 @@ func (a *app) by() string {
 	return "cli"
 }
 
-// reach is how long a command tries to connect to the bus; an attempt in progress may take two seconds more.
-const reach = time.Second
+// reach is how long a command tries to connect to the bus; an attempt in progress may take two seconds more. slowReach is how long it goes
+// on trying if a server takes the connection and is slow to answer, as on a machine that is busy.
+const (
+	reach     = time.Second
+	slowReach = 15 * time.Second
+)
 
 // connect connects to the bus, or fails after reach.
 func (a *app) connect() (*client.Client, error) {
@@ -160,9 +164,15 @@ func (a *app) connect() (*client.Client, error) {
 }
 
 func (a *app) dial(o bus.Options, within time.Duration) (*client.Client, error) {
-	ctx, cancel := context.WithTimeout(a.soft, within)
-	defer cancel()
-	c, err := client.Connect(ctx, o)
+	connect := func(within time.Duration) (*client.Client, error) {
+		ctx, cancel := context.WithTimeout(a.soft, within)
+		defer cancel()
+		return client.Connect(ctx, o)
+	}
+	c, err := connect(within)
+	if errors.Is(err, bus.ErrSlow) && within >= reach && a.soft.Err() == nil {
+		c, err = connect(slowReach)
+	}
 	if err == nil {
 		return c, nil
 	}

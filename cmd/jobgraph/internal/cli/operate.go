@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +15,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
+
+// settling is how long init waits for a bus that is there and cannot create streams yet: a cluster that has just started has no leader
+// at first, and then one that has not heard from all servers.
+const settling = 30 * time.Second
 
 func (g operations) initCommand() *cobra.Command {
 	var replicas int
@@ -40,7 +46,9 @@ func (g operations) initCommand() *cobra.Command {
 				return err
 			}
 			defer c.Close()
-			if err := bus.Await(g.app.soft, func() error { return g.initialize(c.Bus().Streams(), unsigned) }); err != nil {
+			patient, cancel := context.WithTimeout(g.app.soft, settling)
+			defer cancel()
+			if err := bus.Await(patient, func() error { return g.initialize(c.Bus().Streams(), unsigned) }); err != nil {
 				return err
 			}
 			facts, err := c.Bus().Streams().List(g.app.soft)
