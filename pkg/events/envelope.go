@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/events/incarnation"
 )
 
 // Header names. The ce- ones are those of the CloudEvents binary content mode.
@@ -47,6 +49,7 @@ type Event struct {
 	Control bool      // Control is true if the event was read from the job's control subject.
 	Source  string    // Source is the CloudEvents source: the component that published the event.
 	Trace   string    // Trace is the W3C traceparent, if any.
+	Born    uint64    // Born is the sequence of the request of the job that the message id names; 0 if it names none.
 	Seq     uint64    // Seq is the sequence in the log; 0 before the event is stored.
 	Time    time.Time // Time is the log's timestamp; zero before the event is stored.
 	Data    any       // Data is a pointer to the payload of Kind; nil if Fault is set or the kind is unknown.
@@ -87,7 +90,7 @@ func Decode(n Names, m Message) (e Event, ok bool) {
 		return e, false
 	}
 	e = Event{Kind: a.Kind, Job: a.Job, SubJob: a.SubJob, Run: a.Run, Pool: a.Pool, Key: a.ID, Control: a.Control}
-	e.ID, e.Source, e.Trace = m.Get(HeaderID), m.Get(HeaderSource), m.Get(HeaderTrace)
+	e.ID, e.Source, e.Trace, e.Born = m.Get(HeaderID), m.Get(HeaderSource), m.Get(HeaderTrace), incarnation.Of(m.Get(HeaderMsgID), a.Job)
 	ceType, skippable, body := m.Get(HeaderType), m.Get(HeaderSkippable) == "true", m.Body
 	if ceType == "" {
 		ceType, skippable, body = e.structured(body)

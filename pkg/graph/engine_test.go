@@ -40,11 +40,17 @@ func rules() events.Rules {
 
 func start(t *testing.T, change func(*events.Rules)) *engine {
 	t.Helper()
+	return startAfter(t, 0, change)
+}
+
+// startAfter is start in a log that has other events already, up to a sequence.
+func startAfter(t *testing.T, seq uint64, change func(*events.Rules)) *engine {
+	t.Helper()
 	r := rules()
 	if change != nil {
 		change(&r)
 	}
-	g := &engine{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), orders: map[string]*Order{}, timers: map[string]time.Time{}, kinds: map[uint64]events.Kind{}}
+	g := &engine{t: t, seq: seq, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), orders: map[string]*Order{}, timers: map[string]time.Time{}, kinds: map[uint64]events.Kind{}}
 	e := g.event(events.KindJobRequested, "", 0, "", &events.JobRequested{Request: events.Request{Goal: "test"}, Rules: r})
 	job, err := New(e)
 	if err != nil {

@@ -661,3 +661,35 @@ func TestTheFailurePolicyOfAProfileCountsByTheRulesThatKnowIt(t *testing.T) {
 		g.wantStatus(events.Failed)
 	}
 }
+
+// A job was stopped and deleted while a worker was at work on it, and another job has its id now: the report of that worker comes late.
+// An imported log names no request, or one by its number on another bus, which a copy of a log can only have made smaller.
+func TestFactsOfAnEarlierJobWithTheSameIDDoNotCount(t *testing.T) {
+	const request = 40
+	for name, c := range map[string]struct {
+		born    uint64
+		version int
+		want    Verdict
+	}{
+		"of an earlier job":                 {request - 1, bornSince, Ignored},
+		"of this one":                       {request, bornSince, Applied},
+		"of nobody knows which":             {0, bornSince, Applied},
+		"from a log that was copied":        {request + 1, bornSince, Applied},
+		"of an earlier job, by older rules": {request - 1, bornSince - 1, Applied},
+	} {
+		g := startAfter(t, request-1, func(r *events.Rules) { r.Version = c.version })
+		g.plan("~plan", sub("a"))
+		e := g.event(events.KindSubJobReported, "a", g.take("a"), "", &events.SubJobReported{Outcome: events.Success, Output: json.RawMessage("1")})
+		e.Born = c.born
+		g.log = append(g.log, e)
+		if effect := g.job.Step(e); effect.Verdict != c.want {
+			t.Errorf("a report %s: %+v", name, effect)
+		}
+		if c.want == Ignored {
+			g.wantNodes(map[string]events.Status{"a": events.Ready})
+			g.tell(events.KindSubJobReported, "a", 1, "", &events.SubJobReported{Outcome: events.Success})
+		}
+		g.deliver()
+		g.wantStatus(events.Finished)
+	}
+}

@@ -64,7 +64,13 @@ func ignored(format string, args ...any) Effect {
 	return Effect{Ignored, fmt.Sprintf(format, args...)}
 }
 
+// bornSince is the first version of the rules in which the facts of an earlier job with the same id do not count.
+const bornSince = 5
+
 func (j *Job) apply(e *events.Event) Effect {
+	if e.Born > 0 && e.Born < j.RequestSeq && j.Rules.Version >= bornSince {
+		return ignored("it is about an earlier job with this id, requested by event %d", e.Born)
+	}
 	if e.Pool != "" {
 		if n := j.dag.find(e.SubJob); n != nil && n.Pool != e.Pool {
 			return ignored("%s is for pool %s, not %s", e.SubJob, n.Pool, e.Pool)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/incarnation"
 )
 
 // ID returns "<job>/<subjob>/<run>". With the job's incarnation instead of its id it is the idempotency_key and the
@@ -34,15 +35,6 @@ func WorkID(incarnation, subjob string, run int) string {
 	return EventID(incarnation, issued, subjob, run)
 }
 
-// incarnationMark separates the id of a job from its incarnation.
-const incarnationMark = "@"
-
-// Incarnation identifies a job among jobs with the same id: requested is the sequence of its job.requested. Message ids
-// contain it: otherwise a reused id would get no work, no report and no end within the deduplication window.
-func Incarnation(job string, requested uint64) string {
-	return job + incarnationMark + strconv.FormatUint(requested, 10)
-}
-
 // IncarnationOf returns the incarnation of a work message's job, or its id if the message does not contain it.
 func IncarnationOf(w *events.Work) string {
 	if incarnation, rest, ok := strings.Cut(w.IdempotencyKey, "/"); ok && rest != "" {
@@ -50,6 +42,9 @@ func IncarnationOf(w *events.Work) string {
 	}
 	return w.Job
 }
+
+// BornOf returns the sequence of the request of a work message's job, 0 if the message does not contain it.
+func BornOf(w *events.Work) uint64 { return incarnation.Of(w.IdempotencyKey, w.Job) }
 
 // KeyOf returns the idempotency key of another run of the same SubJob.
 func KeyOf(w *events.Work, run int) string { return ID(IncarnationOf(w), w.SubJob, run) }
@@ -60,8 +55,7 @@ func CallKey(key, call string) string { return key + "/" + call }
 // ReportID returns the message id of a run's report: the one in the work message if it belongs to this run, so that a job
 // with a reused id is not mistaken for the earlier one. Any other id could make the report of another run a duplicate.
 func ReportID(w *events.Work) string {
-	incarnation, ok := strings.CutSuffix(w.ReportID, "/"+w.SubJob+"/"+strconv.Itoa(w.Run))
-	if ok && strings.HasPrefix(incarnation, w.Job+incarnationMark) {
+	if strings.HasSuffix(w.ReportID, "/"+w.SubJob+"/"+strconv.Itoa(w.Run)) && incarnation.Of(w.ReportID, w.Job) > 0 {
 		return w.ReportID
 	}
 	return ID(w.Job, w.SubJob, w.Run)

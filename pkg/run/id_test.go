@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/incarnation"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
@@ -13,7 +14,7 @@ func TestIdentities(t *testing.T) {
 	again := &events.Work{Job: "j", SubJob: "s", Run: 3, IdempotencyKey: "j@7/s/3", ReportID: "j@7/s/3"}
 	plain := &events.Work{Job: "j", SubJob: "s", Run: 3, ReportID: "elsewhere/s/3"}
 	for got, want := range map[string]string{
-		run.ID(run.Incarnation("j", 7), "s", 3):                         "j@7/s/3",
+		run.ID(incarnation.ID("j", 7), "s", 3):                          "j@7/s/3",
 		run.EventID("j", events.KindSubJobClosed, "s", 3):               "j/subjob.closed/s/3",
 		run.WorkID("j@7", "s", 3):                                       "j@7/subjob.issued/s/3",
 		run.FactID("j", events.KindInputClosed, "q"):                    "j/input.closed/q",

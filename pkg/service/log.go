@@ -1,9 +1,15 @@
 package service
 
 import (
+	"context"
+	"errors"
+
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/incarnation"
+	"github.com/jobgraph/jobgraph/pkg/events/store"
 	"github.com/jobgraph/jobgraph/pkg/redact"
+	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
@@ -19,16 +25,68 @@ type Log struct {
 // report.
 func NewLog(b *bus.Bus, secrets *redact.Set, reports bool) Log { return Log{b, secrets, reports} }
 
-// Once stores a fact if its subject has none yet; otherwise the result is store.ErrConflict. Errors: a fact that cannot be encoded.
+// Once stores a fact if its subject has none yet; otherwise the result is store.ErrConflict. If e.Born says which job the fact is
+// about, one of an earlier job with the same id does not count. Errors: a fact that cannot be encoded.
 func (l Log) Once(e events.Event) (lease.Pending, error) {
-	m, err := l.encode(e)
+	m, err := l.identified(e)
 	if err != nil {
 		return nil, err
 	}
-	if l.reports && e.Kind == events.KindSubJobReported {
-		m.Header[events.HeaderMsgID] = []string{e.ID}
+	sent := l.bus.PublishAsync(m, bus.ExpectNone())
+	if e.Born == 0 {
+		return sent, nil
 	}
-	return l.bus.PublishAsync(m, bus.ExpectNone()), nil
+	return &once{log: l, fact: e, sent: sent}, nil
+}
+
+// identified encodes a fact of a run. Its message id says which job it is about.
+func (l Log) identified(e events.Event) (events.Message, error) {
+	m, err := l.encode(e)
+	switch {
+	case err != nil:
+		return m, err
+	case e.Kind == events.KindSubJobReported && (l.reports || e.Born > 0):
+		m.Header[events.HeaderMsgID] = []string{e.ID}
+	case e.Born > 0:
+		m.Header[events.HeaderMsgID] = []string{run.EventID(incarnation.ID(e.Job, e.Born), e.Kind, e.SubJob, e.Run)}
+	}
+	return m, nil
+}
+
+// once is a fact that is being stored on a subject where an earlier job with the same id may have left one.
+type once struct {
+	log  Log
+	fact events.Event
+	sent lease.Pending
+}
+
+// Wait implements lease.Pending.
+func (o *once) Wait(ctx context.Context) (uint64, error) {
+	seq, err := o.sent.Wait(ctx)
+	if !errors.Is(err, store.ErrConflict) {
+		return seq, err
+	}
+	m, wrong := o.log.identified(o.fact)
+	if wrong != nil {
+		return 0, wrong
+	}
+	names := o.log.bus.Names()
+	there, missed := o.log.bus.Streams().LastOn(ctx, names.Log, m.Subject)
+	switch {
+	case errors.Is(missed, store.ErrNotFound): // That job was deleted only now.
+	case missed != nil:
+		return 0, missed
+	case !Stray(names, there.Message, o.fact.Born):
+		return seq, err
+	}
+	return o.log.bus.PublishAsync(m, bus.ExpectLast(there.Seq)).Wait(ctx)
+}
+
+// Stray reports whether a fact in the log is of an earlier job with the same id than that whose request has the sequence born; 0 does
+// not say which job is meant.
+func Stray(n events.Names, m events.Message, born uint64) bool {
+	e, ok := events.Decode(n, m)
+	return ok && e.Born > 0 && e.Born < born
 }
 
 // Tell publishes a fact without waiting for it. It may be lost.

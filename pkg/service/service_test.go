@@ -16,6 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/incarnation"
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 	"github.com/jobgraph/jobgraph/pkg/redact"
 	"github.com/jobgraph/jobgraph/pkg/service"
@@ -186,5 +187,47 @@ func TestAFileIsStoredWithoutSecretsAndAnyOtherAsItIs(t *testing.T) {
 	noErr(t, blobs.Fetch(t.Context(), "j", ref.Digest, &stored))
 	if stored.String() != "kept as it is" {
 		t.Errorf("stored %q", stored.String())
+	}
+}
+
+// report is the success of a run of the job whose request has a sequence.
+func report(born uint64, output string) events.Event {
+	return events.Event{
+		Kind: events.KindSubJobReported, ID: incarnation.ID("j", born) + "/a/1", Job: "j", SubJob: "a", Run: 1, Source: "test", Born: born,
+		Data: &events.SubJobReported{Outcome: events.Success, Output: []byte(output)},
+	}
+}
+
+// A fact of a job that was deleted does not take the place of that of the job which has its id now; a repeat does.
+func TestAFactOfAnEarlierJobWithTheSameIDIsNoRepeat(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{}).Bus("test")
+	log := service.NewLog(b, nil, true)
+	asked := func(born uint64) events.Event {
+		return events.Event{Kind: events.KindInputRequested, ID: "q", Job: "j", SubJob: "a", Run: 1, Source: "test", Born: born, Data: &events.InputRequested{Request: "q"}}
+	}
+	once := func(e events.Event) (uint64, error) {
+		said, err := log.Once(e)
+		noErr(t, err)
+		return said.Wait(t.Context())
+	}
+	for _, e := range []events.Event{report(7, "1"), report(9, "2"), asked(7), asked(9)} {
+		if _, err := once(e); err != nil {
+			t.Errorf("%s of the job of %d: %v", e.Kind, e.Born, err)
+		}
+	}
+	other := report(9, "3")
+	other.ID += "x" // Past the window in which the server drops repeats.
+	for _, e := range []events.Event{other, report(8, "4")} {
+		if _, err := once(e); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("%s: %v", e.ID, err)
+		}
+	}
+	var list []string
+	for e, err := range b.Log().EventsOf(t.Context(), "j", 0) {
+		noErr(t, err)
+		list = append(list, fmt.Sprint(e.Kind, " ", e.Born))
+	}
+	if want := "[subjob.reported 7 subjob.reported 9 input.requested 7 input.requested 9]"; fmt.Sprint(list) != want {
+		t.Errorf("the log has %v, want %s", list, want)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
+	"github.com/jobgraph/jobgraph/pkg/service"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/recurring"
 )
@@ -122,11 +123,11 @@ func (j runs) Result(ctx context.Context, job string) (json.RawMessage, error) {
 
 // Report publishes the end of a run of a Step, once.
 func (j runs) Report(ctx context.Context, e events.Event) error {
-	m, err := events.Encode(j.bus.Names(), e)
+	said, err := service.NewLog(j.bus, nil, true).Once(e)
 	if err != nil {
 		return err
 	}
-	if _, err = j.bus.Publish(ctx, m, bus.ExpectNone()); errors.Is(err, bus.ErrConflict) {
+	if _, err = said.Wait(ctx); errors.Is(err, bus.ErrConflict) {
 		return nil
 	}
 	return err

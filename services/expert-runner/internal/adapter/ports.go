@@ -9,6 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/knowledge"
+	"github.com/jobgraph/jobgraph/pkg/service"
 )
 
 // States implements loop.States.
@@ -27,13 +28,13 @@ func (s States) State(ctx context.Context, job string) ([]byte, error) {
 }
 
 // Reported implements loop.States.
-func (s States) Reported(ctx context.Context, of events.Address) (bool, error) {
+func (s States) Reported(ctx context.Context, of events.Address, born uint64) (bool, error) {
 	names := s.bus.Names()
-	_, err := s.bus.Streams().LastOn(ctx, names.Log, names.RunEventOf(of.Job, events.KindSubJobReported, of.SubJob, of.Run, of.Pool))
+	there, err := s.bus.Streams().LastOn(ctx, names.Log, names.RunEventOf(of.Job, events.KindSubJobReported, of.SubJob, of.Run, of.Pool))
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil && !service.Stray(names, there.Message, born), err
 }
 
 // Knowledge implements loop.Knowledge: the documents of bases, and their indexes.

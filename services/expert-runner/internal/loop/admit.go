@@ -114,7 +114,7 @@ func (r *run) overInLog(d *task.Decision) (bool, error) {
 	if !d.Takeover && r.delivery.Count <= 1 {
 		return false, nil
 	}
-	return r.loop.States.Reported(r.ctx, events.Address{Job: r.Job, SubJob: r.SubJob, Run: r.Run, Pool: r.Facts})
+	return r.loop.States.Reported(r.ctx, events.Address{Job: r.Job, SubJob: r.SubJob, Run: r.Run, Pool: r.Facts}, jobrun.BornOf(&r.Work))
 }
 
 // alone reports whether no record of the run can be on another subject than that of its claim. If the subjects of its facts name its

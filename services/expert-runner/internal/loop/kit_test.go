@@ -58,7 +58,7 @@ type saved struct{ *ports }
 
 func (saved) State(context.Context, string) ([]byte, error) { return nil, nil }
 
-func (s saved) Reported(_ context.Context, of events.Address) (bool, error) {
+func (s saved) Reported(_ context.Context, of events.Address, _ uint64) (bool, error) {
 	s.Lock()
 	defer s.Unlock()
 	if s.IsAway() {

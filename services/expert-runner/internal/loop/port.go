@@ -37,10 +37,10 @@ type Items interface {
 }
 
 // States reads the state of a job from the leader: what the scheduler has saved, nil if nothing, and whether the log has the report
-// of a run.
+// of a run. A report that names an earlier request than born is about an earlier job with the same id, and does not count.
 type States interface {
 	State(ctx context.Context, job string) ([]byte, error)
-	Reported(ctx context.Context, of events.Address) (bool, error)
+	Reported(ctx context.Context, of events.Address, born uint64) (bool, error)
 }
 
 // Contexts stores the ids by which remote agents know sessions.

@@ -98,7 +98,7 @@ func (e Ending) Kind() events.Kind {
 
 // Event is the ending as an event of the run. The id is deterministic.
 func (o *Order) Event(e Ending, source string) events.Event {
-	event := events.Event{Kind: e.Kind(), Job: o.Job, SubJob: o.SubJob, Run: o.Run, Pool: o.Facts, Source: source}
+	event := events.Event{Kind: e.Kind(), Job: o.Job, SubJob: o.SubJob, Run: o.Run, Pool: o.Facts, Source: source, Born: run.BornOf(&o.Work)}
 	if e.Park != nil {
 		event.ID, event.Data = run.EventID(o.Job, event.Kind, o.SubJob, o.Run), e.Park
 		return event

@@ -44,7 +44,7 @@ func (l *Loop) answer(work, intake context.Context, d *queue.Delivery, w *events
 
 // fact builds the event of a verdict.
 func (l *Loop) fact(ctx context.Context, w *events.Work, v verdict) (events.Event, Outcome, error) {
-	e := events.Event{Job: w.Job, SubJob: w.SubJob, Run: w.Run, Source: source}
+	e := events.Event{Job: w.Job, SubJob: w.SubJob, Run: w.Run, Source: source, Born: jobrun.BornOf(w)}
 	o := Outcome{Drafts: v.drafts, Cache: v.cache}
 	var err error
 	if w.SubJob == events.FinalID && v.end != nil {

@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/incarnation"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
-	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // job is what a partition knows of one job. The cache owns its phase and its state; a field whose type belongs to another part is
@@ -53,8 +53,8 @@ func (j *job) loading() bool {
 
 func (j *job) inFlight() bool { return j.phase == inFlight || j.phase == inFlightStale }
 
-// born identifies this job among jobs with the same id; see run.Incarnation.
-func (j *job) born() string { return run.Incarnation(j.id, j.state.RequestSeq) }
+// born identifies this job among jobs with the same id; see incarnation.ID.
+func (j *job) born() string { return incarnation.ID(j.id, j.state.RequestSeq) }
 
 // busy reports whether the job still needs attention.
 func (j *job) busy() bool {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/incarnation"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
@@ -99,6 +100,6 @@ func refused(f *events.Fault) *events.SubJobReported {
 // report ends the run of a step, unless it has ended already.
 func (k *Keeper) report(ctx context.Context, w *events.Work, r *events.SubJobReported) error {
 	return k.Reporter.Report(ctx, events.Event{
-		Kind: events.KindSubJobReported, ID: w.ReportID, Job: w.Job, SubJob: w.SubJob, Run: w.Run, Source: source, Data: r,
+		Kind: events.KindSubJobReported, ID: w.ReportID, Job: w.Job, SubJob: w.SubJob, Run: w.Run, Source: source, Born: incarnation.Of(w.IdempotencyKey, w.Job), Data: r,
 	})
 }
