@@ -73,7 +73,7 @@ var busExamples = []example{
 	{verb: "schedule.pause", input: `{"id":"nightly","reason":"holidays","by":"ann"}`},
 	{verb: "schedule.resume", input: `{"id":"nightly","by":"ann"}`},
 	{verb: "schedule.trigger", input: `{"id":"nightly","by":"ann"}`},
-	{verb: "schedule.get", input: `{"id":"nightly"}`, until: `"status":"running"`},
+	{verb: "schedule.get", input: `{"id":"nightly"}`, until: `"asks":[`},
 	{verb: "schedule.delete", input: `{"id":"nightly","by":"ann"}`},
 	{verb: "dlq.retry", input: `{"id":"request:7","by":"ann"}`},
 	{verb: "users.set", input: `{"user":"ann","timezone":"Europe/Rome"}`},

@@ -9,6 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
 // Schedule is a schedule with its state, its latest runs and its next due times.
@@ -18,6 +19,8 @@ type Schedule struct {
 	Upcoming []time.Time `json:"upcoming,omitempty"`
 	// Duplicate is true in the answer to a repeated creation.
 	Duplicate bool `json:"duplicate,omitempty"`
+	// Asks are the questions to people for which runs wait, when the schedule was read; List shortens them.
+	Asks []verb.Question `json:"asks,omitempty"`
 }
 
 // Schedules creates, reads and changes schedules.
@@ -92,7 +95,7 @@ func (s Schedules) Delete(ctx context.Context, id string, w schedule.Word) error
 	return err
 }
 
-func (s Schedules) do(ctx context.Context, verb, id string, w schedule.Word) (*Schedule, error) {
+func (s Schedules) do(ctx context.Context, name, id string, w schedule.Word) (*Schedule, error) {
 	request := map[string]string{"id": id}
 	if w.Reason != "" {
 		request["reason"] = w.Reason
@@ -101,5 +104,5 @@ func (s Schedules) do(ctx context.Context, verb, id string, w schedule.Word) (*S
 		request["by"] = w.By
 	}
 	changed := &Schedule{}
-	return changed, s.client.ask(ctx, "schedule."+verb, request, changed)
+	return changed, s.client.ask(ctx, "schedule."+name, request, changed)
 }

@@ -41,6 +41,7 @@ type Rules struct {
 	RetryDelay     Duration `json:"retry_delay"`      // RetryDelay is the wait before the first retry.
 	RetryDelayMax  Duration `json:"retry_delay_max"`  // RetryDelayMax limits the doubling of RetryDelay.
 	Deadline       Duration `json:"deadline"`         // Deadline is how long the job may take from its admission; 0 means no deadline.
+	Answer         Duration `json:"answer,omitempty"` // Answer is how long a question stays open whose asker sets no time; 0 means for ever.
 	// Tokens and CostUSD are the job's budgets; 0 means none.
 	Tokens        int64         `json:"tokens"`
 	CostUSD       float64       `json:"cost_usd"`

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events/toolset"
 )
@@ -70,9 +71,14 @@ type Limits struct {
 	Concurrency    *int      `json:"concurrency,omitempty"`     // Concurrency is the most SubJobs of the job that run at once; 0 means no limit.
 	ConcurrencyKey string    `json:"concurrency_key,omitempty"` // ConcurrencyKey groups jobs: of all SubJobs of all jobs with the same key, at most KeyConcurrency run at once.
 	KeyConcurrency *int      `json:"key_concurrency,omitempty"` // KeyConcurrency is the limit of ConcurrencyKey.
-	// Answer is how long a question of the planner stays open; 0 means for ever, nil leaves it to the profile.
+	// Answer is how long a question of the planner stays open, and one of an expert that sets no time itself; 0 means for ever. Nil leaves
+	// it to the profile, and questions of experts in runs of schedules and unattended jobs to UnattendedAnswer.
 	Answer *Duration `json:"answer,omitempty"`
 }
+
+// UnattendedAnswer is how long a question of an expert stays open that sets no time, in runs of schedules and unattended jobs whose request
+// does not say.
+const UnattendedAnswer = Duration(24 * time.Hour)
 
 // Validate reports all faults of the values; whether experts exist is up to the planner.
 func (r *Request) Validate() Faults {

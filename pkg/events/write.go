@@ -324,6 +324,7 @@ func (r *Rules) write(w *plainjson.Writer) {
 	w.MustText("retry_delay", r.RetryDelay.Std().String())
 	w.MustText("retry_delay_max", r.RetryDelayMax.Std().String())
 	w.MustText("deadline", r.Deadline.Std().String())
+	w.Some("answer", r.Answer > 0, r.Answer)
 	w.MustInt("tokens", r.Tokens)
 	w.Some("cost_usd", true, r.CostUSD)
 	w.MustText("failure_policy", string(r.FailurePolicy))

@@ -74,8 +74,11 @@ func (o *outcomes) inputRequested(e *events.Event) Effect {
 		return applied
 	}
 	in := &InputState{Request: d.Request, SubJob: n.ID, Run: e.Run, Kind: d.Kind, Seq: e.Seq, User: d.User, Default: d.Default}
-	if d.ExpiresIn > 0 || d.Kind == events.InputTimer { // A missing time means now.
+	switch {
+	case d.ExpiresIn > 0 || d.Kind == events.InputTimer: // A missing time means now.
 		in.Expires = e.Time.Add(d.ExpiresIn.Std())
+	case o.job.Rules.Answer > 0:
+		in.Expires = e.Time.Add(o.job.Rules.Answer.Std())
 	}
 	o.waits.open(in, n)
 	o.runs.move(n, events.Waiting, "waiting")

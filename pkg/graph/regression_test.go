@@ -693,3 +693,23 @@ func TestFactsOfAnEarlierJobWithTheSameIDDoNotCount(t *testing.T) {
 		g.wantStatus(events.Finished)
 	}
 }
+
+// Nobody is known to look at a job without a person: what its experts ask without a time of their own does not wait for ever.
+func TestAQuestionWithoutATimeOfItsOwnIsOpenAsLongAsItsJobSays(t *testing.T) {
+	g := start(t, func(r *events.Rules) { r.Answer, r.FailurePolicy = events.Duration(time.Hour), events.Continue })
+	g.plan("~plan", sub("a"), sub("b"), sub("c"))
+	ask := func(id string, q events.InputRequested) {
+		q.Request, q.Kind = "q-"+id, events.InputForm
+		g.tell(events.KindInputRequested, id, g.take(id), "", &q)
+	}
+	ask("a", events.InputRequested{})
+	ask("b", events.InputRequested{Default: json.RawMessage("1")})
+	ask("c", events.InputRequested{ExpiresIn: events.Duration(3 * time.Hour)})
+	g.pass(59 * time.Minute)
+	g.wantNodes(map[string]events.Status{"a": events.Waiting, "b": events.Waiting, "c": events.Waiting})
+	g.pass(2 * time.Minute)
+	g.wantOpen("b/2") // It goes on with the default.
+	if n := g.job.dag.find("a"); n.Status != events.Failed || n.Error.Code != events.CodeTimeout {
+		t.Errorf("nobody has answered: %s, %+v", n.Status, n.Error)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
 // schedules are the commands about schedules.
@@ -220,6 +222,9 @@ func (g schedules) list(list []*client.Schedule) error {
 		if n := len(s.Recent); n > 0 {
 			last = string(s.Recent[n-1].Status)
 		}
+		if len(s.Asks) > 0 {
+			last = "asks a person"
+		}
 		table.Rows = append(table.Rows, output.Row{
 			Name: s.ID, Value: s,
 			Cells: []string{s.ID, string(s.Status), when(&s.When), moment(s.Next), fmt.Sprint(s.Runs), last, dash(short(s.Request.Goal, 50))},
@@ -302,6 +307,7 @@ func (g schedules) show(s *client.Schedule) error {
 		{"made by", s.By, s.By != ""},
 		{"created", moment(s.Created), true},
 		{"upcoming", strings.Join(upcoming, ", "), len(upcoming) > 0},
+		{"asks", strings.Join(waitsFor(s.Asks), "\n"+strings.Repeat(" ", 13)), len(s.Asks) > 0},
 		{"runs", fmt.Sprintf("%d, %d moments skipped, %d failures in a row", s.Runs, s.Skipped, s.Failures), true},
 	} {
 		if field.is {
@@ -309,6 +315,20 @@ func (g schedules) show(s *client.Schedule) error {
 		}
 	}
 	return g.app.printf("%s", output.Clean(text))
+}
+
+// waitsFor describes the questions for which runs wait, one a line.
+func waitsFor(open []verb.Question) []string {
+	list := make([]string, len(open))
+	for i := range open {
+		q := &open[i]
+		list[i] = fmt.Sprintf("%s %s (%s)", q.JobID, q.Request, q.Kind)
+		if !q.Expires.IsZero() {
+			list[i] += " until " + moment(q.Expires)
+		}
+		list[i] += ": " + short(strings.Join(strings.Fields(q.Prompt), " "), 100)
+	}
+	return list
 }
 
 func (g schedules) runsCommand() *cobra.Command {
@@ -347,16 +367,19 @@ func (g schedules) runs(s *client.Schedule) error {
 		}
 		table.Rows = append(table.Rows, output.Row{
 			Name: r.JobID, Value: r,
-			Cells: []string{moment(r.Due), r.JobID, string(r.Status), took, cost, dash(short(came(r), 60))},
+			Cells: []string{moment(r.Due), r.JobID, string(r.Status), took, cost, dash(short(came(r, s.Asks), 60))},
 			Wide:  []string{fmt.Sprint(r.Triggered), moment(r.Started), moment(r.Ended), fmt.Sprint(r.Tokens), fmt.Sprint(r.Skipped)},
 		})
 	}
 	return g.app.write(table)
 }
 
-// came describes the result of a run on one line.
-func came(r *schedule.Run) string {
+// came describes the result of a run on one line, or what it asks.
+func came(r *schedule.Run, open []verb.Question) string {
+	at := slices.IndexFunc(open, func(q verb.Question) bool { return q.JobID == r.JobID })
 	switch {
+	case at >= 0:
+		return "asks: " + strings.Join(strings.Fields(open[at].Prompt), " ")
 	case r.Reason != "":
 		return r.Reason
 	case r.Error != nil:

@@ -170,6 +170,23 @@ func TestWithoutAPersonAPolicyDecidesAboutWhatIsMissing(t *testing.T) {
 	contains(t, daily.Faults.Error(), "has to be confirmed")
 }
 
+// The review that a profile always wants is a control of its operator: an unattended request asks nobody, and what silence means decides at
+// once.
+func TestAnUnattendedRequestDoesNotOverrideTheReviewOfAProfile(t *testing.T) {
+	alone := func(s *planning.Start) { s.Request.Unattended, s.Profile.Review.When = new(true), "always" }
+	accepts := func(s *planning.Start) { s.Profile.Review.OnExpiry = "accept" }
+	e := open(t, "research", "gold", alone).says(handed, research(true, gather)).ends(events.KindPlanRejected)
+	if f := e.Faults[0]; f.Code != events.CodeRejected || f.Field != "unattended" || !strings.Contains(f.Message, "profile research has every plan reviewed") || !strings.Contains(f.Hint, "on_expiry: accept") {
+		t.Errorf("%+v", f)
+	}
+	s := open(t, "research", "gold", alone, accepts).says(handed, research(true, gather))
+	if s.ends(events.KindGraphCreated); len(s.asks) > 0 {
+		t.Errorf("asked %+v", s.asks)
+	}
+	given := func(s *planning.Start) { s.Request.Unattended, s.Request.AutoAccept = new(true), new(true) }
+	open(t, "research", "gold", given).says(handed, research(true, gather)).ends(events.KindGraphCreated)
+}
+
 // proves F-T2
 // proves F8
 func TestAnEditThatCannotBeWorkedInIsReportedAndAskedAgain(t *testing.T) {

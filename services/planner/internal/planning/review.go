@@ -114,10 +114,21 @@ func (s reviewStage) silent() On {
 		s.assume()
 	case s.questioned():
 		return s.lacks(OnExpired)
+	case !accepted && s.start.unattended():
+		s.unreviewed()
 	case !accepted:
 		s.dropped("no one reviewed the plan in time", "")
 	}
 	return OnExpired
+}
+
+// unreviewed ends planning because the profile wants a review of every plan, which an unattended request does not override.
+func (s reviewStage) unreviewed() {
+	s.state.Plan = nil
+	s.state.Faults = events.Faults{{
+		Code: events.CodeRejected, Field: "unattended", Message: "profile " + s.start.Profile.Name + " has every plan reviewed by a person, and the request is unattended",
+		Hint: `say "unattended": false and answer, name another profile, or let this one run what nobody reviews: review: {on_expiry: accept}`,
+	}}
 }
 
 func (s reviewStage) take(f *Fact) On {

@@ -69,10 +69,29 @@ func (sc schedules) get(ctx context.Context, body []byte) (any, error) {
 	if err := decode(body, &r); err != nil {
 		return nil, err
 	}
-	return sc.view.Schedules.Get(ctx, r.ID)
+	s, err := sc.view.Schedules.Get(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	s.Asks = sc.asks(ctx, s)
+	return s, nil
 }
 
-// list shows all schedules, without their requests and runs.
+// asks gives the questions to people for which runs of a schedule wait. Those of a job that cannot be read are left out: the schedule is
+// shown in any case.
+func (sc schedules) asks(ctx context.Context, s *recurring.Info) (list []verb.Question) {
+	for i := range s.Recent {
+		if s.Recent[i].Status != schedule.RunRunning {
+			continue
+		}
+		if open, err := sc.view.questions(ctx, s.Recent[i].JobID); err == nil {
+			list = append(list, open...)
+		}
+	}
+	return slices.DeleteFunc(list, func(q verb.Question) bool { return q.Kind == events.InputTimer })
+}
+
+// list shows all schedules, without their requests and runs but the last.
 func (sc schedules) list(ctx context.Context, body []byte) (any, error) {
 	var s verb.ScheduleQuery
 	if len(body) > 0 {
@@ -92,6 +111,10 @@ func (sc schedules) list(ctx context.Context, body []byte) (any, error) {
 	page = page[:min(len(page), s.Limit)]
 	for _, x := range page {
 		x.Request = events.Request{Goal: brief(x.Request.Goal), Expert: x.Request.Expert, Session: x.Request.Session, User: x.Request.User}
+		x.Asks = sc.asks(ctx, x)
+		for i := range x.Asks {
+			x.Asks[i].Prompt, x.Asks[i].Schema = brief(x.Asks[i].Prompt), nil
+		}
 		x.Recent = x.Recent[max(0, len(x.Recent)-1):]
 		for i := range x.Recent {
 			x.Recent[i].Result = nil

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
 // DefaultRules are the rules of a job that sets no limits.
@@ -39,6 +40,9 @@ func Resolve(rules events.Rules, r *events.Request) events.Rules {
 	set(&rules.Deadline, l.Deadline)
 	set(&rules.Tokens, l.Tokens)
 	set(&rules.CostUSD, l.CostUSD)
+	if rules.Version >= answersSince {
+		rules.Answer = patience(r)
+	}
 	rules.RetryDelayMax = max(rules.RetryDelayMax, rules.RetryDelay)
 	if r.FailurePolicy != "" {
 		rules.FailurePolicy = r.FailurePolicy
@@ -47,6 +51,20 @@ func Resolve(rules events.Rules, r *events.Request) events.Rules {
 		rules.Finalize = r.Finalize
 	}
 	return rules
+}
+
+// answersSince is the first version of the rules by which schedulers know a time for answers.
+const answersSince = 5
+
+// patience is how long a question of an expert stays open that sets no time itself: nobody is known to look at a run of a schedule.
+func patience(r *events.Request) events.Duration {
+	switch {
+	case r.Limits.Answer != nil:
+		return *r.Limits.Answer
+	case r.Unattended != nil && *r.Unattended, r.Labels[schedule.Label] != "":
+		return events.UnattendedAnswer
+	}
+	return 0
 }
 
 func set[T any](to *T, given *T) {

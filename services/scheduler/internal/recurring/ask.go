@@ -17,6 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/moment"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/recur"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
 // Info is a schedule for display: its state and its next runs.
@@ -26,6 +27,8 @@ type Info struct {
 	Upcoming []time.Time `json:"upcoming,omitempty"`
 	// Duplicate is true for the answer to a repeated creation.
 	Duplicate bool `json:"duplicate,omitempty"`
+	// Asks are the questions to people for which runs wait; the caller fills them in.
+	Asks []verb.Question `json:"asks,omitempty"`
 }
 
 // upcoming is how many times are shown, tries how often a fact is tried while others publish facts of the same schedule.

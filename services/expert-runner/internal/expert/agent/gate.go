@@ -156,13 +156,10 @@ func (g gate) question(mark, name, args string, v *policy.Verdict) *events.Input
 	asked := &events.InputRequested{
 		Request: jobrun.RequestID(w.SubJob, w.Run, mark), Kind: events.InputApproval, Options: []string{"approve", "reject"}, User: user,
 		Prompt: fmt.Sprintf("May %s call %s with %s?", g.run.config.ID, name, printable(args)), Schema: json.RawMessage(approvalSchema),
+		ExpiresIn: events.Duration(v.Expires), Default: json.RawMessage(`{"approved":false,"reason":"no answer in time"}`), // The job may set a time, too.
 	}
 	if v.Reason != "" {
 		asked.Prompt += " " + conversation.Clip(v.Reason, maxQuestion)
-	}
-	if v.Expires > 0 {
-		asked.ExpiresIn = events.Duration(v.Expires)
-		asked.Default = json.RawMessage(`{"approved":false,"reason":"no answer in time"}`)
 	}
 	return asked
 }

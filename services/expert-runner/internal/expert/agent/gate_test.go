@@ -57,6 +57,16 @@ func TestTheWordsOfApproval(t *testing.T) {
 	}
 }
 
+// A policy without a time leaves it to the job: whoever closes the question then rejects the call.
+func TestAnApprovalThatNobodyGivesIsARejectionAlsoByTheTimeOfTheJob(t *testing.T) {
+	calls := 0
+	r := gated(&calls, policy.Rule{Action: policy.Ask, Tool: "pay"})
+	_, park, err := r.use(t.Context(), pays(`{"to":"ann","n":250}`))
+	if err != nil || park == nil || park.ExpiresIn != 0 || string(park.Default) != `{"approved":false,"reason":"no answer in time"}` {
+		t.Errorf("%+v %v", park, err)
+	}
+}
+
 // proves F-T9
 // proves F14
 func TestACallWaitsForAPersonAndIsMadeAsApproved(t *testing.T) {
