@@ -31,7 +31,7 @@ func gatewayProgram() {
 const countPlan = `{"subjobs":[{"id":"count","goal":"Count the boxes in the hall","expert":"Counter","output_schema":` +
 	`{"type":"object","required":["boxes"],"properties":{"boxes":{"type":"integer","minimum":0}}}}]}`
 
-// counting starts a stack with a person who counts, and with experts of further cards; it returns the address of the bus.
+// counting starts a stack with an expert that counts and experts from further cards; it returns the address of the bus.
 func counting(t *testing.T, more ...string) string {
 	t.Helper()
 	folder := t.TempDir()

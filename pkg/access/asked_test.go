@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// answering has a runner answer the verbs of runners with its name.
+// answering starts a runner that answers the verbs of runners with its name.
 func (s *stage) answering(of *access.Tenant, name string) (stop func()) {
 	s.t.Helper()
 	b := s.bus(of, name)
@@ -27,7 +27,7 @@ func (s *stage) answering(of *access.Tenant, name string) (stop func()) {
 	return stop
 }
 
-// TestEveryRunnerAnswersThoseWhoMayAsk asks the runners in their accounts, with all of them, one and none there.
+// TestEveryRunnerAnswersThoseWhoMayAsk asks the runners in their accounts: all of them, one, and none.
 func TestEveryRunnerAnswersThoseWhoMayAsk(t *testing.T) {
 	s := play(t, access.Tenant{Name: "red", Identities: cast()}, access.Tenant{Name: "blue", Identities: cast()})
 	red, blue := &s.tenants[0], &s.tenants[1]
@@ -73,7 +73,8 @@ func TestEveryRunnerAnswersThoseWhoMayAsk(t *testing.T) {
 	bc()
 }
 
-// TestARunnerAnswersNowhereElse has everyone outside name a subject of the log for what a runner answers.
+// TestARunnerAnswersNowhereElse lets everyone outside the engine name a subject of the log as the reply subject of a runner's
+// answer.
 func TestARunnerAnswersNowhereElse(t *testing.T) {
 	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
 	tenant := &s.tenants[0]

@@ -50,8 +50,8 @@ func within(pattern, subject string) bool {
 	return len(p) == len(s)
 }
 
-// abroad reports whether what an identity says or hears on a subject leaves its account: the table has a row for its role that is
-// not local to runners.
+// abroad reports whether the messages of an identity on a subject leave its account: the table has a row for its role that is not
+// local to runners.
 func abroad(of *access.Tenant, id *access.Identity, subject string, who func(*access.Row) []access.Role) bool {
 	return id.Role.Inside() || slices.ContainsFunc(access.Table(of.Names()), func(row access.Row) bool {
 		return !row.Local() && slices.Contains(who(&row), id.Role) && slices.ContainsFunc(append(id.Pools, ""), func(pool string) bool {

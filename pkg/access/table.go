@@ -22,11 +22,11 @@ type Row struct {
 	Many bool
 	// Verb is the verb that is requested on the subject, if any: then the rights of a client count as well.
 	Verb string
-	// Asked is true if those outside the engine who may subscribe answer requests, instead of reading along.
+	// Asked is true if identities outside the engine that may subscribe answer requests; otherwise they only listen.
 	Asked bool
 }
 
-// Local reports whether a subject is used within the account of a runner alone.
+// Local reports whether a subject is used only within the account of a runner.
 func (r *Row) Local() bool {
 	return slices.Equal(r.Publish, r.Subscribe) && slices.Equal(r.Publish, runners)
 }

@@ -38,8 +38,8 @@ const longestReason = 16 << 10
 
 // DeadLetter is a message that no service could handle, kept for inspection.
 type DeadLetter struct {
-	// Kind is DeadRequest, DeadWork, DeadFact or DeadWebhook; Seq is the message's sequence in its queue, for a webhook that of the event in the log,
-	// and Target is who was to be told, for a webhook, and the pool, for work. Together they identify it.
+	// Kind is DeadRequest, DeadWork, DeadFact or DeadWebhook; Seq is the message's sequence in its queue (for a webhook, that of
+	// the event in the log), and Target is the webhook, or the pool of work. Together they identify it.
 	Kind   string
 	Seq    uint64
 	Target string
@@ -48,7 +48,7 @@ type DeadLetter struct {
 	Reason string
 	// Faults lists the reasons one by one, if known; if there are too many, only the first.
 	Faults events.Faults
-	// Message is the original message with its original subject. Stored is when its queue had stored it; zero if unknown.
+	// Message is the original message with its original subject. Stored is when its queue stored it; zero if unknown.
 	Message events.Message
 	Stored  time.Time
 	// Whole is false if the body was too large to keep.
@@ -103,7 +103,7 @@ func (l DeadLetters) add(d *Delivery, reason string, faults events.Faults) error
 	}
 	header := maps.Clone(own)
 	for name, values := range d.msg.Header {
-		if original(name) { // Clients must not set the others.
+		if original(name) { // Clients must not set the other headers.
 			header[name] = values
 		}
 	}
@@ -120,13 +120,13 @@ func (l DeadLetters) add(d *Delivery, reason string, faults events.Faults) error
 	return fmt.Errorf("dead-letter %s: %w", d.msg.Subject, err)
 }
 
-// original reports whether a header of a dead letter is one of the original message.
+// original reports whether a header of a dead letter belongs to the original message.
 func original(header string) bool {
 	return header == seal.Header || !strings.HasPrefix(header, "Jobgraph-") && !strings.HasPrefix(header, "Nats-")
 }
 
-// workPool is the pool of queued work, "" for anything else and for pools of the engine: who may take work of a pool may set it
-// aside.
+// workPool returns the pool of queued work, "" for anything else and for pools of the engine: who may take work from a pool may set
+// it aside.
 func workPool(kind, subject string) string {
 	pool, _ := batch.Of(nthToken(subject, 2))
 	if kind != DeadWork || !events.ValidToken(pool) {
@@ -211,8 +211,9 @@ func identifies(kind, target string) bool {
 	return false
 }
 
-// Requeue publishes work or a notice again on its subject, and removes the dead letter. Errors: ErrRefused for anything else, and for a
-// letter whose subject is not of its pool or target, which only someone who may not use that subject writes; those of Publish.
+// Requeue publishes work or a notice again on its subject, and removes the dead letter. Errors: ErrRefused for anything else, and
+// for a letter whose subject does not match its pool or target, which only an identity without rights to that subject writes; those
+// of Publish.
 func (l DeadLetters) Requeue(ctx context.Context, a *DeadLetter) error {
 	subject := a.Message.Subject
 	pool := nthToken(subject, 2)

@@ -12,8 +12,8 @@ import (
 // signedMark is the key in the metadata of the log that says that signatures count on this bus.
 const signedMark = "io.jobgraph.signed"
 
-// Demand notes in the metadata of the log whether signatures count on this bus, for Demanded. Errors: ErrNotFound, ErrNotPermitted,
-// ErrUnavailable.
+// Demand records in the metadata of the log whether signatures count on this bus, for Demanded. Errors: ErrNotFound,
+// ErrNotPermitted, ErrUnavailable.
 func (s Streams) Demand(ctx context.Context, signatures bool) error {
 	log, err := s.bus.js.Stream(ctx, s.bus.names.Log)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s Streams) Demand(ctx context.Context, signatures bool) error {
 // demands reports whether the log of this configuration says that signatures count.
 func demands(log *jetstream.StreamConfig) bool { return log.Metadata[signedMark] != "" }
 
-// Demanded reports whether Demand has noted that signatures count on this bus. Errors: ErrNotFound, ErrUnavailable.
+// Demanded reports whether Demand has recorded that signatures count on this bus. Errors: ErrNotFound, ErrUnavailable.
 func (s Streams) Demanded(ctx context.Context) (bool, error) {
 	log, err := s.bus.js.Stream(ctx, s.bus.names.Log)
 	if err != nil {
@@ -46,8 +46,8 @@ func (s Streams) Demanded(ctx context.Context) (bool, error) {
 	return demands(&log.CachedInfo().Config), nil
 }
 
-// CheckSigned returns why this process cannot serve a bus on which signatures count: it has no list of signers. It would count
-// forged answers, and leave out what the permissions of others ask for, so that jobs do not end. Errors: events.Faults, and those of
+// CheckSigned returns an error if signatures count on this bus and this process has no list of signers. Such a process would accept
+// forged answers and omit what the permissions of other services require, so jobs would not end. Errors: events.Faults, and those of
 // Demanded.
 func (s Streams) CheckSigned(ctx context.Context) error {
 	if s.bus.Signed() {

@@ -25,7 +25,7 @@ func withRoles(t *testing.T, server *bustest.Server) *bus.Bus {
 	return b
 }
 
-// Where init with a list of signers has made the streams, or has found them, no service starts without a list.
+// If init with a list of signers has made or found the streams, no service starts without a list.
 func TestNoServiceStartsWithoutSignersWhereSignaturesCount(t *testing.T) {
 	server := bustest.Start(t, bustest.Settings{})
 	plain := server.Connect("plain")

@@ -157,8 +157,8 @@ type Server struct {
 	MaxStorage int64  `json:"max_storage"`
 	// MaxPayload is the largest message that the server accepts, in bytes.
 	MaxPayload int64 `json:"max_payload"`
-	// Login is true if the server asks who connects; Signed if this connection counts signed answers and control events alone;
-	// Demanded if the log says that everyone has to.
+	// Login is true if the server authenticates clients; Signed if this connection counts only signed answers and control events;
+	// Demanded if the log says that every process has to.
 	Login    bool `json:"login"`
 	Signed   bool `json:"signed"`
 	Demanded bool `json:"demanded"`

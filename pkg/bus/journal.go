@@ -14,15 +14,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// Journal is the journal of one SubJob: the records on one subject, to which it appends, and those beside it that count.
+// Journal is the journal of one SubJob: the records on one subject, to which it appends, and other records that count.
 type Journal struct {
 	bus               *Bus
 	job, subjob, pool string
 	beside            []events.Tenure
 }
 
-// Journal returns the journal of a SubJob on the subject without a pool, which only the services of the engine may use if everyone
-// has a role.
+// Journal returns the journal of a SubJob on the subject without a pool. With roles, only the services of the engine may use it.
 func (b *Bus) Journal(job, subjob string) Journal { return Journal{bus: b, job: job, subjob: subjob} }
 
 // In returns the records on the subject of a pool.
@@ -31,8 +30,8 @@ func (j Journal) In(pool string) Journal {
 	return j
 }
 
-// Beside also reads the records on the subject without a pool, and those of the pools of earlier runs. Records of other pools do not
-// count: who may write them has, or had, none of the work. A pool that is no longer that of the SubJob writes nothing about later runs.
+// Beside also reads the records on the subject without a pool, and those of the pools of earlier runs. Records of other pools do
+// not count, since those pools never had the work. A pool that had earlier runs may write nothing about later ones.
 func (j Journal) Beside(former []events.Tenure) Journal {
 	j.beside = nil
 	if j.pool != "" {
@@ -77,7 +76,7 @@ func (j Journal) Read(ctx context.Context) (list []run.Entry, last uint64, err e
 	return list, last, nil
 }
 
-// read reads the records of a pool, and gives the sequence of the last.
+// read reads the records of a pool, and returns the sequence of the last.
 func (j Journal) read(ctx context.Context, pool string, each func(run.Entry)) (last uint64, err error) {
 	stream, subject := j.bus.names.Journal, j.bus.names.JournalIn(j.job, j.subjob, pool)
 	if last, err = j.bus.lastOf(ctx, stream, subject); err != nil {
@@ -98,8 +97,8 @@ func ReadEntry(s Stored) run.Entry {
 	return e
 }
 
-// JournalsOf yields the stored records of all journals of a job, of any pool, in the order of the stream, up to what the leader has when
-// the reading begins. It ends with the first error: ErrUnavailable or the context's.
+// JournalsOf yields the stored records of all journals of a job, of any pool, in the order of the stream, up to the leader's last
+// record when reading begins. It ends with the first error: ErrUnavailable or the context's.
 func (b *Bus) JournalsOf(ctx context.Context, job string) iter.Seq2[Stored, error] {
 	return func(yield func(Stored, error) bool) {
 		err := validJob(job)

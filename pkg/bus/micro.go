@@ -33,7 +33,7 @@ func (s Services) Serve(name, version string, metadata map[string]string, endpoi
 	return s.serve(micro.Config{Name: name, Version: version, Metadata: metadata}, endpoints, describe)
 }
 
-// ServeEach is Serve for endpoints that each process answers for itself: a request gets an answer of each, see Gather.
+// ServeEach is Serve for endpoints that each process answers for itself: a request gets one answer from each process, see Gather.
 func (s Services) ServeEach(name, version string, metadata map[string]string, endpoints map[string]Endpoint, describe func(verb string) map[string]string) (stop func(), err error) {
 	return s.serve(micro.Config{Name: name, Version: version, Metadata: metadata, QueueGroupDisabled: true}, endpoints, describe)
 }
@@ -215,7 +215,7 @@ func (s Services) Request(ctx context.Context, subject string, body []byte) (ans
 	return reply.Data, refusedBy(reply), nil
 }
 
-// request makes a signed request that says the time zone of the caller.
+// request returns a signed request with the caller's time zone.
 func (s Services) request(ctx context.Context, subject string, body []byte) (*nats.Msg, error) {
 	m := &nats.Msg{Subject: subject, Header: nats.Header{}, Data: body}
 	if zone := ZoneOf(ctx); zone != "" {
@@ -224,7 +224,7 @@ func (s Services) request(ctx context.Context, subject string, body []byte) (*na
 	return m, s.bus.sealing.seal(s.bus.names, &events.Message{Subject: subject, Header: m.Header, Body: body})
 }
 
-// refusedBy is the fault in a reply, nil for an answer.
+// refusedBy returns the fault in a reply; nil for an answer.
 func refusedBy(reply *nats.Msg) *events.Fault {
 	code := reply.Header.Get(micro.ErrorCodeHeader)
 	if code == "" {

@@ -107,7 +107,7 @@ func TestCoreMessagesReachWhoListensNow(t *testing.T) {
 	}
 }
 
-// A caller that names a subject of a stream for the answer does not have a service write there.
+// A service does not answer on a subject of a stream, even if the caller names it as the reply subject.
 func TestAServiceAnswersOnNoSubjectOfOurs(t *testing.T) {
 	server := bustest.Start(t, bustest.Settings{})
 	b := server.Bus("test")

@@ -39,7 +39,7 @@ func TestPeersAreAllInstancesOfAServiceUnderThePrefix(t *testing.T) {
 		}()
 		what := func() []string {
 			t.Helper()
-			synctest.Wait() // Servers take subscriptions in goroutines of their own.
+			synctest.Wait() // Servers process subscriptions in separate goroutines.
 			begun := time.Now()
 			names := []string{}
 			noErr(t, b.Services().Peers(t.Context(), "s", func(p bus.Peer) { names = append(names, p.Metadata["what"]) }))
@@ -65,7 +65,7 @@ func TestEveryProcessAnswersForItself(t *testing.T) {
 		b := server.Bus("one")
 		gather := func() (answers []string) {
 			t.Helper()
-			synctest.Wait() // Servers take subscriptions in goroutines of their own.
+			synctest.Wait() // Servers process subscriptions in separate goroutines.
 			begun := time.Now()
 			err := b.Services().Gather(t.Context(), b.Names().API("who"), []byte("?"), func(answer []byte, fault *events.Fault) {
 				if fault != nil {

@@ -16,9 +16,9 @@ import (
 type Streams struct{ bus *Bus }
 
 // Init creates the missing streams, buckets and consumers and checks the existing ones. It changes no stream, except that with a
-// list of signers it notes that signatures count (Demand). If a stream is foreign, differs from the table, or uses subjects of a missing one, Init creates nothing and returns an error; for an
-// optional stream it only logs that. The error is events.Faults with all differences, or wraps ErrUnavailable or
-// ErrNotPermitted.
+// list of signers it records that signatures count (Demand). If a stream is foreign, differs from the table, or uses subjects of a
+// missing one, Init creates nothing and returns an error; for an optional stream it only logs that. The error is events.Faults with
+// all differences, or wraps ErrUnavailable or ErrNotPermitted.
 func (s Streams) Init(ctx context.Context) error {
 	missing, faults, err := s.inspect(ctx)
 	faults, _ = s.divide(faults)

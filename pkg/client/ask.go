@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// ask calls the service that answers a verb and decodes its answer into told, unless that is nil.
+// ask calls the service that answers a verb and decodes its answer into told; told may be nil.
 func (c *Client) ask(ctx context.Context, name string, request, told any) error {
 	answer, fault, err := callVerb(ctx, c, name, request)
 	switch {
@@ -31,7 +31,7 @@ func (c *Client) ask(ctx context.Context, name string, request, told any) error 
 	return fault
 }
 
-// askWhole is ask for a verb whose answer lists everything that is wrong with the request.
+// askWhole is ask for a verb whose answer lists all faults of the request.
 func askWhole(ctx context.Context, c *Client, name string, request, told any) error {
 	answer, fault, err := callVerb(ctx, c, name, request)
 	switch {
@@ -43,7 +43,7 @@ func askWhole(ctx context.Context, c *Client, name string, request, told any) er
 	return json.Unmarshal(answer, told)
 }
 
-// callVerb calls the service that answers a verb. The error says what is missing if none does.
+// callVerb calls the service that answers a verb. If none does, the error says which service is missing.
 func callVerb(ctx context.Context, c *Client, name string, request any) (answer []byte, fault *events.Fault, err error) {
 	body, err := json.Marshal(request)
 	if err != nil {

@@ -89,10 +89,11 @@ func (l DeadLetters) Get(ctx context.Context, id string) (Dead, error) {
 	return deadJob(j), nil
 }
 
-// Retry asks a scheduler to try a dead letter again, and returns the id of its job, if it is of one. A quarantined job is handled by the
-// scheduler again, which quarantines it again unless the cause was repaired. A request is admitted again in the name of its
-// sender, and stays a dead letter if it still has faults. A work message is published again on its subject, and so is a notice to a webhook, which
-// a gateway sends then. Errors: ErrNotFound, ErrConflict for what cannot be tried again, events.Faults of a request, those of the bus.
+// Retry asks a scheduler to try a dead letter again, and returns the id of its job, if there is one. A quarantined job is handled
+// by the scheduler again, which quarantines it again unless the cause was repaired. A request is admitted again for its sender, and
+// stays a dead letter if it still has faults. A work message is published again on its subject, and so is a notice to a webhook,
+// which a gateway then sends. Errors: ErrNotFound, ErrConflict for what cannot be tried again, events.Faults of a request, those of
+// the bus.
 func (l DeadLetters) Retry(ctx context.Context, d Dead) (job string, err error) {
 	request, err := json.Marshal(verb.LetterRetry{ID: d.ID})
 	if err != nil {

@@ -10,12 +10,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
-// pools reads the log of a job for its pools; nil without signers, when no subject names a pool. What cannot be folded is left out.
+// pools returns the pools of a job from its log; nil without signers, since then no subject names a pool. Events that cannot be
+// folded are skipped.
 func (j Journals) pools(ctx context.Context, job string) joblog.Pools {
 	if !j.client.bus.Signed() {
 		return nil
 	}
-	log, _ := j.client.Logs().Fold(ctx, job, 0) // It is partial with an error; a bus that is away is noticed by the next call.
+	log, _ := j.client.Logs().Fold(ctx, job, 0) // It is partial with an error; the next call notices an unreachable bus.
 	return log.Pools()
 }
 
@@ -39,8 +40,8 @@ func (j Journals) Read(ctx context.Context, log *joblog.Log, subjob string) ([]r
 	return entries, err
 }
 
-// all yields the records of all journals of a job that count, in the order of the stream, on the subjects without a pool: an export, and
-// what is made from it, knows no pools. It ends with the first error: those of the bus.
+// all yields the counting records of all journals of a job, in the order of the stream, on the subjects without a pool: exports,
+// and jobs imported from them, have no pools. It ends with the first error: those of the bus.
 func (j Journals) all(ctx context.Context, job string) iter.Seq2[Record, error] {
 	names := j.client.Names()
 	return func(yield func(Record, error) bool) {
@@ -59,7 +60,7 @@ func (j Journals) all(ctx context.Context, job string) iter.Seq2[Record, error] 
 	}
 }
 
-// close appends the fence of a run wherever it can be claimed, unless it exists.
+// close appends the close of a run to every journal in which it can be claimed, unless it exists.
 func (j Journals) close(ctx context.Context, job, subjob string, number int, reason string) error {
 	one := j.client.bus.Journal(job, subjob)
 	in := []lease.One{one}

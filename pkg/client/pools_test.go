@@ -16,7 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// listed is a client with a list of signers, which names none.
+// listed returns a client with a list of signers that is empty.
 func listed(t *testing.T) *client.Client {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "signers.json")
@@ -36,7 +36,7 @@ func listed(t *testing.T) *client.Client {
 	return client.New(b)
 }
 
-// Records of other pools count nowhere: not as calls, not in an export. An export names no pools, so that it can be imported anywhere.
+// Records of other pools count nowhere: not as calls, not in an export. An export names no pools, so it can be imported anywhere.
 func TestRecordsOfOtherPoolsAreNotShownOrExported(t *testing.T) {
 	from, to := listed(t), connect(t)
 	state(t, from, requested("j1", "x"))

@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// Supply reads what work depends on: budgets, pools of workers, models, runners and their runs.
+// Supply reads the resources of work: budgets, pools of workers, models, runners and their runs.
 type Supply struct{ client *Client }
 
 // SupplyOf returns the access to budgets, pools and models.
@@ -41,7 +41,8 @@ func (s Supply) Models(ctx context.Context) ([]verb.ConfiguredModel, error) {
 	return out.Models, err
 }
 
-// Runs lists the runs that all runners have in hand, oldest first; none without a runner. The limit applies to each runner by itself. Errors: *events.Fault if a runner refuses, those of the bus.
+// Runs lists the runs that all runners are executing, oldest first; none without a runner. The limit applies to each runner
+// separately. Errors: *events.Fault if a runner refuses, those of the bus.
 func (s Supply) Runs(ctx context.Context, q verb.RunQuery) (verb.RunList, error) {
 	all := verb.RunList{Runs: []verb.HeldRun{}}
 	err := gather(ctx, s.client, "runs", q, func(one verb.RunList) {
@@ -53,7 +54,7 @@ func (s Supply) Runs(ctx context.Context, q verb.RunQuery) (verb.RunList, error)
 	return all, err
 }
 
-// Runners lists all runners by their names. Errors: *events.Fault if a runner refuses, those of the bus.
+// Runners lists all runners by name. Errors: *events.Fault if a runner refuses, those of the bus.
 func (s Supply) Runners(ctx context.Context) ([]verb.RunnerLine, error) {
 	all := []verb.RunnerLine{}
 	err := gather(ctx, s.client, "runners", struct{}{}, func(one verb.RunnerList) { all = append(all, one.Runners...) })

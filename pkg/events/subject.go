@@ -39,8 +39,8 @@ func (n Names) Request() string { return n.prefix + ".request" }
 // Rejected is the subject that announces rejections of requests without a reply subject (core NATS).
 func (n Names) Rejected() string { return n.prefix + ".rejected" }
 
-// SetAside is the subject of a dead letter: kind is "request" or "work", seq the message's sequence in its queue. The pool of work, and
-// the target of a webhook, follow as a further token.
+// SetAside is the subject of a dead letter: kind is "request" or "work", seq the message's sequence in its queue. The pool of work,
+// or the target of a webhook, follows as a further token.
 func (n Names) SetAside(kind string, seq uint64) string {
 	return n.prefix + ".dlq." + kind + "." + strconv.FormatUint(seq, 10)
 }
@@ -138,8 +138,8 @@ func (n Names) JournalOf(job, subjob string) string {
 	return n.prefix + ".journal." + job + "." + subjob
 }
 
-// JournalIn is the subject of the records of a SubJob's runs in a pool, so that permissions can say who may publish there; an empty
-// pool means JournalOf.
+// JournalIn is the subject of the records of a SubJob's runs in a pool, so that permissions can name who may publish there; an
+// empty pool means JournalOf.
 func (n Names) JournalIn(job, subjob, pool string) string {
 	if pool == "" {
 		return n.JournalOf(job, subjob)

@@ -73,8 +73,8 @@ type Work struct {
 	CancelSubject  string          `json:"cancel_subject"`         // CancelSubject is the subject, over core NATS, that tells the worker to end the run at once.
 }
 
-// Tenure says that runs of a SubJob belonged to another pool than its present ones. In that pool's records only those of runs up to
-// Run count.
+// Tenure says that earlier runs of a SubJob belonged to another pool than its current ones. Of that pool's records, only those of
+// runs up to Run count.
 type Tenure struct {
 	Pool string `json:"pool"` // Pool is the pool.
 	Run  int    `json:"run"`  // Run is the last run in it.

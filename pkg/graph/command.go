@@ -45,7 +45,7 @@ type Command struct {
 	Order *Order
 	// At is when a timer is due, for ArmTimer.
 	At time.Time
-	// Reason is why a run is closed, and Pool its expert's pool, for CloseRun.
+	// Reason is why a run is closed, and Pool the pool of its expert, for CloseRun.
 	Reason, Pool string
 	// Fact is the kind and Data the payload to publish, for StateFact, EndJob and CloseInput.
 	Fact events.Kind

@@ -51,7 +51,8 @@ func (n *node) live() bool {
 // workable reports whether an expert can run the node: a result that came with the plan has none.
 func (n *node) workable() bool { return n.Expert != "" }
 
-// move gives the node's next runs to a pool. The planner need not know which pool had earlier ones, unless one is still to be closed.
+// move assigns the node's next runs to a pool. The planner need not know which pool had earlier ones, unless one of them still has
+// to be closed.
 func (n *node) move(pool string) {
 	needed := pool != events.PlannerPool || n.Closing != 0
 	if needed && n.Pool != pool && n.Pool != "" && n.Pool != events.PlannerPool && n.Run > n.poolSince() {

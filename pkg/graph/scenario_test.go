@@ -337,7 +337,7 @@ func TestAPoolReportsOnItsOwnRuns(t *testing.T) {
 	g.wantStatus(events.Finished)
 }
 
-// The records of a run are on the subject of its pool: whoever closes a run, or executes a later one, must know which that was.
+// The records of a run are on the subject of its pool, so a process that closes a run or executes a later one must know that pool.
 func TestARunBelongsToThePoolThatItWasGivenTo(t *testing.T) {
 	g := start(t, nil)
 	g.plan("~plan", sub("a"), sub("b"))
@@ -354,7 +354,7 @@ func TestARunBelongsToThePoolThatItWasGivenTo(t *testing.T) {
 		if err := json.Unmarshal(text, read); err != nil {
 			t.Fatal(err)
 		}
-		return read.Pending() // A scheduler that begins here sends what this one does.
+		return read.Pending() // A scheduler that starts here publishes the same commands as this one.
 	}
 	closing := func(commands []Command) string {
 		i := slices.IndexFunc(commands, func(c Command) bool { return c.Kind == CloseRun })

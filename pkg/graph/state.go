@@ -143,7 +143,7 @@ type SubJobState struct {
 	Expert string `json:"expert,omitempty"`
 	Pool   string `json:"pool,omitempty"`
 	Pure   bool   `json:"pure,omitempty"`
-	// Former are the pools of its earlier runs, if those were others, with the last run in each.
+	// Former are the pools of earlier runs, if they differ, with the last run in each.
 	Former []events.Tenure `json:"former,omitempty"`
 	// Title is for people.
 	Title string `json:"title,omitempty"`
@@ -198,7 +198,7 @@ type SubJobState struct {
 	ReplacedBy []int32   `json:"replaced_by,omitempty"`
 }
 
-// PoolOf is the pool of the expert to whom a run was given. Runs of planning belong to the planner, whatever it says.
+// PoolOf returns the pool of the expert that a run was assigned to. Runs of planning always belong to the planner.
 func (n *SubJobState) PoolOf(run int) string {
 	for _, t := range n.Former {
 		if run <= t.Run {

@@ -9,11 +9,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// Pools are the SubJobs of a job by id, with the pools of their runs. With signers the subject of a record in a journal names the pool of
-// its writer, and records of pools that have none of the runs do not count.
+// Pools maps the SubJobs of a job, by id, to the pools of their runs. With signers, the subject of a record in a journal names the
+// pool of its writer, and records of pools that have none of the runs do not count.
 type Pools map[string]*graph.SubJobState
 
-// AnyPool is the pool of a SubJob of which records of all pools are shown.
+// AnyPool stands for the pool of a SubJob whose records are shown for all pools.
 const AnyPool = "*"
 
 // Pools returns the pools of the job, as far as its log was folded.
@@ -42,11 +42,11 @@ func SavedPools(state []byte) (Pools, error) {
 	return p, nil
 }
 
-// consulted reports whether a SubJob is an expert that a planning run asks, which is not in the graph.
+// consulted reports whether a SubJob is an expert consulted by a planning run; it is not in the graph.
 func consulted(subjob string) bool { return strings.HasPrefix(subjob, events.PlanID+"~") }
 
-// Of returns the present pool of a SubJob, and those of its earlier runs. The pool is empty for the planner and for a SubJob that does
-// not exist, and AnyPool for one that a planning run asks.
+// Of returns the current pool of a SubJob, and those of its earlier runs. The pool is empty for the planner and for a SubJob that
+// does not exist, and AnyPool for an expert consulted by a planning run.
 func (p Pools) Of(subjob string) (pool string, former []events.Tenure) {
 	n := p[subjob]
 	switch {

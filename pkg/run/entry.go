@@ -13,7 +13,7 @@ type Entry struct {
 	// Seq is its sequence in the stream of journals, and Time the stream's own timestamp.
 	Seq  uint64
 	Time time.Time
-	// Apart is true if it is stored on another subject than that of the next append.
+	// Apart is true if the record is stored on another subject than that of the next append.
 	Apart bool
 	// Malformed says why the bytes are not a record; Type is empty then, and only the sequence of the entry counts.
 	Malformed string

@@ -124,7 +124,7 @@ func TestAnAnswerSettlesItsOwnQuestionOnly(t *testing.T) {
 	}
 }
 
-// apart is a journal of which one record is on another subject.
+// apart returns a journal in which one record is on another subject.
 func apart(at int, entries []run.Entry) []run.Entry {
 	entries[at].Apart = true
 	return entries

@@ -260,7 +260,7 @@ type LetterRef struct {
 // LetterRetry tries a dead letter again.
 type LetterRetry struct {
 	ID string `json:"id"`
-	// By is who asks for it.
+	// By is the user who asks for it.
 	By string `json:"by,omitempty"`
 }
 

@@ -282,7 +282,7 @@ type LetterList struct {
 	Letters []Letter `json:"letters"`
 }
 
-// Retried is the answer to the retry of a dead letter. JobID is the job of it, "" if it is of none.
+// Retried is the answer to the retry of a dead letter. JobID is its job, "" if it belongs to none.
 type Retried struct {
 	JobID string `json:"job_id"`
 }

@@ -2,7 +2,7 @@ package verb
 
 import "time"
 
-// RunQuery selects runs that runners have in hand.
+// RunQuery selects runs that runners are executing.
 type RunQuery struct {
 	// ID selects the runs of one job.
 	ID string `json:"id,omitempty"`
@@ -10,14 +10,14 @@ type RunQuery struct {
 	Limit int `json:"limit,omitempty"`
 }
 
-// RunList lists runs that runners have in hand, oldest first. Total counts them without the limit. Workers that are not runners of
+// RunList lists runs that runners are executing, oldest first. Total counts them without the limit. Workers that are not runners of
 // Jobgraph are not listed.
 type RunList struct {
 	Runs  []HeldRun `json:"runs"`
 	Total int       `json:"total"`
 }
 
-// HeldRun is a run that a runner has in hand; Since is when it took the work. The run may still wait for a place.
+// HeldRun is a run that a runner has accepted; Since is when it took the work. The run may still wait for a free place.
 type HeldRun struct {
 	Runner  string    `json:"runner"`
 	JobID   string    `json:"job_id"`
@@ -27,17 +27,17 @@ type HeldRun struct {
 	Expert  string    `json:"expert"`
 	Pool    string    `json:"pool"`
 	Since   time.Time `json:"since"`
-	// LeaseUntil is how long its claim keeps others off unless it is renewed; absent before the claim, and for a pure expert.
+	// LeaseUntil is how long its claim excludes other runners unless it is renewed; absent before the claim, and for a pure expert.
 	LeaseUntil time.Time `json:"lease_until,omitzero"`
 }
 
-// RunnerList lists runners by their names. On the bus each lists itself alone.
+// RunnerList lists runners by name. On the bus each lists only itself.
 type RunnerList struct {
 	Runners []RunnerLine `json:"runners"`
 }
 
-// RunnerLine is a runner. InHand counts the runs that it has in hand, Concurrency is how many it executes at once besides those that only
-// wait for others.
+// RunnerLine describes a runner. InHand counts the runs that it has accepted, Concurrency is how many it executes at once, not
+// counting those that only wait for others.
 type RunnerLine struct {
 	Runner      string         `json:"runner"`
 	Version     string         `json:"version"`
@@ -47,8 +47,8 @@ type RunnerLine struct {
 	Experts     []RunnerExpert `json:"experts"`
 }
 
-// RunnerExpert is an expert of a runner. Tools are those that an agent has there; Lacks are tools of its card that are not offered there.
-// Elsewhere is true if other workers take its work: the runner only announces it.
+// RunnerExpert is an expert of a runner. Tools are the tools of its agent there; Lacks are tools of its card that are not offered
+// there. Elsewhere is true if other workers take its work: the runner only announces it.
 type RunnerExpert struct {
 	ID        string       `json:"id"`
 	Name      string       `json:"name"`
@@ -59,7 +59,7 @@ type RunnerExpert struct {
 	Lacks     []LackedTool `json:"lacks,omitempty"`
 }
 
-// LackedTool is a tool that is not offered, and why.
+// LackedTool is a tool that is not offered, with the reason.
 type LackedTool struct {
 	Tool   string `json:"tool"`
 	Reason string `json:"reason"`

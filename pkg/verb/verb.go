@@ -52,8 +52,8 @@ type Verb struct {
 	Faults []events.Code
 	// On is the service that answers it on the bus; empty for a verb that only the gateway has.
 	On string
-	// Each is true if every process of the service answers for itself on the bus: a request gets one answer of each. The gateway
-	// and our clients put the lists of all together.
+	// Each is true if every process of the service answers for itself on the bus: a request gets one answer from each. The gateway
+	// and our clients merge the lists.
 	Each bool
 	// By names the fields of the input that hold the user who asks. The gateway sets them.
 	By []string

@@ -102,8 +102,8 @@ func (c *scene) act(s *system, p *play, trap *trap, got *played) {
 	}
 }
 
-// attach has a service that the trap catches crash, unless it is paused, and starts another one. The result ends that: what services do when
-// they are stopped is no part of a play.
+// attach makes a service that the trap catches crash, unless it is paused, and starts another one. The function that it returns
+// ends that: what services do when they are stopped is not part of a play.
 func (s *system) attach(t *trap, first *service, victim string) (end func()) {
 	over, handled := make(chan struct{}), make(chan struct{})
 	go func() { // Ends with the trap, or with the play.
@@ -227,7 +227,7 @@ func (t *trap) hook(point string) error {
 	return errKilled
 }
 
-// disarm has the trap catch nothing that it has not caught.
+// disarm makes the trap catch nothing new.
 func (t *trap) disarm() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -2,7 +2,7 @@ package clip
 
 import "unicode/utf8"
 
-// Text gives the beginning of a text, at most so many bytes and whole characters only.
+// Text returns the beginning of a text: at most most bytes, and only whole characters.
 func Text(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -13,7 +13,7 @@ func Text(text string, most int) string {
 	return text[:most]
 }
 
-// Marked is Text with "…" behind a text that was cut, which comes on top of the bytes.
+// Marked is Text, with "…" appended to a text that was cut; the mark may exceed the limit.
 func Marked(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -10,7 +10,7 @@ var (
 	ErrUnknown = errors.New("outcome unknown")
 	// ErrTooLarge means that a message can never be stored. Nothing was stored.
 	ErrTooLarge = errors.New("too large")
-	// ErrNotPermitted means that the broker refuses the call to this program. Nothing was stored.
+	// ErrNotPermitted means that the broker does not permit this call. Nothing was stored.
 	ErrNotPermitted = errors.New("not permitted")
 	// ErrNotFound means that there is no such message, key, blob, stream or consumer.
 	ErrNotFound = errors.New("not found")

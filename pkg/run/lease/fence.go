@@ -18,8 +18,8 @@ type One interface {
 	Append(ctx context.Context, r events.JournalRecord, last uint64) (uint64, error)
 }
 
-// Close closes a run in every one of the journals in which it can be claimed, and returns until when it is held, by the broker's
-// clock; claimed is false if nobody ever claimed it. Errors: those of Fence.
+// Close closes a run in every journal in which it can be claimed, and returns until when it is held, by the broker's clock; claimed
+// is false if it was never claimed. Errors: those of Fence.
 func Close(ctx context.Context, number int, reason string, in ...One) (until time.Time, claimed bool, err error) {
 	for _, one := range in {
 		journal, err := Fence(ctx, one, number, reason)

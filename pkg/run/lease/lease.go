@@ -28,7 +28,7 @@ type Lease struct {
 	over   bool      // The record of the run's end is stored.
 	gone   error     // The result of Hooks.Lost; nil while the claim may hold.
 
-	until atomic.Int64 // When the lease passes, in nanoseconds since 1970; for those who cannot wait for the turn.
+	until atomic.Int64 // When the lease ends, in nanoseconds since 1970; for readers that must not wait for an append.
 }
 
 // Hooks report changes of a lease.
@@ -67,13 +67,13 @@ func Take(ctx context.Context, in Journal, r Run, behind uint64, first run.Effec
 	return l, nil
 }
 
-// renewed notes when the latest claim or renewal was sent.
+// renewed records when the latest claim or renewal was sent.
 func (l *Lease) renewed(sent time.Time) {
 	l.fresh = sent
 	l.until.Store(sent.Add(l.Run.Lease).UnixNano())
 }
 
-// Until is when the lease passes unless it is renewed. It waits for no append under way.
+// Until returns when the lease ends unless it is renewed. It does not wait for an append in progress.
 func (l *Lease) Until() time.Time { return time.Unix(0, l.until.Load()).UTC() }
 
 // claimed reads the journal to find out whether a claim with an unknown outcome was stored.

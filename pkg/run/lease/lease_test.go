@@ -210,7 +210,8 @@ func TestAnEndIsKeptUnlessTheClaimIsLost(t *testing.T) {
 	}
 }
 
-// A run may have been claimed on one of several subjects: it is closed on all of them, and held until its last owner must have stopped.
+// A run may have been claimed on one of several subjects: it is closed on all of them, and held until its last owner must have
+// stopped.
 func TestARunIsClosedWhereverItCanBeClaimed(t *testing.T) {
 	s, other := &leasetest.Journal{}, &leasetest.Journal{}
 	s.Add(run.Claimed(1, "a", time.Minute, 0, run.Effect{}))

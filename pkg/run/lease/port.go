@@ -15,9 +15,9 @@ type Records interface {
 	Append(job, subjob string, r events.JournalRecord, last uint64) Pending
 }
 
-// Journal gives access to the journals of SubJobs. In returns them as the runs of a pool see them, which appends to a subject of its own,
-// after runs in former pools. Clock returns the broker's time, which stamps the records, and since when the broker has been reachable
-// without interruption, as far as this process knows.
+// Journal gives access to the journals of SubJobs. In returns the view of a pool's runs: it appends to the pool's subject, and
+// includes the records of runs in former pools. Clock returns the broker's time, which stamps the records, and since when the
+// broker has been reachable without interruption, as far as this process knows.
 type Journal interface {
 	Records
 	In(pool string, former []events.Tenure) Journal

@@ -32,8 +32,8 @@ type Signatures interface {
 	Signer(ctx context.Context) (who *seal.Signer, asked bool, err error)
 }
 
-// Checked restricts a verb that changes something to keys whose signatures count, in the name of a user of the key. Where signatures are
-// not required, everyone may ask in every name.
+// Checked restricts a verb that changes something to keys with the right to it, and to users for whom the key may ask. Where
+// signatures are not required, everyone may ask for every user.
 func Checked[T any](name string, s Signatures, answer func(ctx context.Context, body []byte) (T, error)) func(ctx context.Context, body []byte) (T, error) {
 	row, ok := verb.Find(name)
 	if !ok || row.Effect == verb.Read {
@@ -73,7 +73,7 @@ func stamped(row *verb.Verb, who *seal.Signer, body []byte) ([]byte, error) {
 			return nil, err
 		}
 		if user != "" {
-			fields[field], _ = json.Marshal(user) // A string always is JSON.
+			fields[field], _ = json.Marshal(user) // A string is always valid JSON.
 		}
 	}
 	return json.Marshal(fields)
@@ -81,7 +81,7 @@ func stamped(row *verb.Verb, who *seal.Signer, body []byte) ([]byte, error) {
 
 // take removes a field in every spelling that JSON decoding accepts, and returns its text.
 func take(fields map[string]json.RawMessage, field string) (value string) {
-	for name, text := range fields { // any order: with two spellings either user must be permitted, and one is entered.
+	for name, text := range fields { // any order: with two spellings both users must be permitted, and one is used.
 		if strings.EqualFold(name, field) {
 			if json.Unmarshal(text, &value) != nil {
 				value = string(text)
@@ -92,7 +92,7 @@ func take(fields map[string]json.RawMessage, field string) (value string) {
 	return value
 }
 
-// Rights are the roles that a signer has in what it asks.
+// Rights returns the roles of a signer for its requests.
 func Rights(who *seal.Signer) []verb.Role {
 	list := make([]verb.Role, len(who.Rights))
 	for i, right := range who.Rights {

@@ -15,7 +15,7 @@ import (
 // mostHeld is how many runs an answer lists by default.
 const mostHeld = 500
 
-// answer serves jobs.api.runs and jobs.api.runners until the process has given its work back: what is in hand while it drains is listed.
+// answer serves jobs.api.runs and jobs.api.runners until the process has returned its work: runs are also listed while it drains.
 func (r *runner) answer() error {
 	stop, err := r.bus.Services().ServeEach(string(release.Runner), r.process.Build.Version, nil, map[string]bus.Endpoint{"runs": r.runs, "runners": r.itself}, verb.Metadata)
 	if err != nil {
@@ -25,7 +25,7 @@ func (r *runner) answer() error {
 	return nil
 }
 
-// runs lists the runs in hand.
+// runs answers with the runs that this runner has accepted.
 func (r *runner) runs(_ context.Context, body []byte) ([]byte, *events.Fault) {
 	var q verb.RunQuery
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -46,7 +46,7 @@ func (r *runner) runs(_ context.Context, body []byte) ([]byte, *events.Fault) {
 	return r.written(list)
 }
 
-// itself describes this runner.
+// itself answers with a description of this runner.
 func (r *runner) itself(context.Context, []byte) ([]byte, *events.Fault) {
 	line := verb.RunnerLine{Runner: r.owner, Version: r.process.Build.Version, InHand: r.loop.Busy(), Concurrency: r.loop.Concurrency, Experts: []verb.RunnerExpert{}}
 	experts := r.loop.Offered()
@@ -61,7 +61,7 @@ func (r *runner) itself(context.Context, []byte) ([]byte, *events.Fault) {
 	return r.written(verb.RunnerList{Runners: []verb.RunnerLine{line}})
 }
 
-// written is an answer as JSON, without secrets: remote agents write parts of cards.
+// written encodes an answer as JSON, with secrets redacted: remote agents write parts of cards.
 func (r *runner) written(answer any) ([]byte, *events.Fault) {
 	body, err := json.Marshal(answer)
 	if err != nil {

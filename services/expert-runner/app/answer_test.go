@@ -16,7 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// holding is an expert whose runs end when they are released.
+// holding returns an expert whose runs end when they are released.
 func holding(release <-chan struct{}) app.Function {
 	return function("hold", false, func(ctx context.Context, _ *app.Task) (events.SubJobReported, error) {
 		select {
@@ -27,7 +27,7 @@ func holding(release <-chan struct{}) app.Function {
 	})
 }
 
-// inHand are the runs in hand, as all runners say.
+// inHand asks all runners for their runs.
 func inHand(t *testing.T, w *servicetest.Env, q verb.RunQuery) verb.RunList {
 	t.Helper()
 	list, err := client.SupplyOf(client.New(w.Bus)).Runs(t.Context(), q)
@@ -51,7 +51,7 @@ func TestRunnersSayWhichRunsTheyHaveInHand(t *testing.T) {
 			return list.Total == 1 && !list.Runs[0].LeaseUntil.IsZero()
 		})
 		start(w, settings, app.Deps{Owner: "second", Functions: []app.Function{holding(release)}})
-		const more = 24 // More than one of them takes.
+		const more = 24 // More than one runner takes.
 		for n := range more {
 			w.Issue(work("hold", "j2", fmt.Sprint("s", n), 1))
 		}
@@ -74,7 +74,7 @@ func TestRunnersSayWhichRunsTheyHaveInHand(t *testing.T) {
 		if list := inHand(t, w, verb.RunQuery{ID: "j2", Limit: 1}); list.Total != more || len(list.Runs) != 2 {
 			t.Errorf("one of each: %+v", list)
 		}
-		first.Drain() // It lists what it still has.
+		first.Drain() // It lists the runs that it still has.
 		if list := inHand(t, w, verb.RunQuery{ID: "j1"}); list.Total != 1 {
 			t.Errorf("of a draining runner: %+v", list)
 		}
@@ -130,7 +130,7 @@ func TestARunnerDescribesItsExpertsAndTheToolsThatTheyLack(t *testing.T) {
 		}) {
 			t.Errorf("lacks %+v", agent.Lacks)
 		}
-		for _, tool := range []string{"search_web", "sql"} { // sql depends on this machine: one of both lists has it.
+		for _, tool := range []string{"search_web", "sql"} { // sql depends on this machine: one of the two lists has it.
 			lacks := slices.ContainsFunc(agent.Lacks, func(l verb.LackedTool) bool { return l.Tool == tool && l.Reason != "" })
 			if lacks == slices.Contains(agent.Tools, tool) {
 				t.Errorf("%s is in %+v and %+v", tool, agent.Tools, agent.Lacks)
@@ -139,7 +139,7 @@ func TestARunnerDescribesItsExpertsAndTheToolsThatTheyLack(t *testing.T) {
 	})
 }
 
-// A runner is a micro service, which says what it answers and in which form.
+// A runner is a micro service that declares its endpoints and their forms.
 func TestARunnerDeclaresItsEndpoints(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		start(w, app.Settings{}, app.Deps{Functions: []app.Function{holding(nil)}})

@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// pooled has the subjects of a run name its pool, as with signers.
+// pooled makes the subjects of a run name its pool, as with signers.
 func pooled(w *servicetest.Env, o events.Work) events.Work {
 	o.ClaimSubject = w.Names.JournalIn(o.Job, o.SubJob, events.DefaultPool)
 	o.ReportSubject = w.Names.RunEventOf(o.Job, events.KindSubJobReported, o.SubJob, o.Run, events.DefaultPool)
@@ -32,7 +32,7 @@ func put(w *servicetest.Env, j bus.Journal, records ...events.JournalRecord) {
 	}
 }
 
-// types are those of the records on the subject of a pool.
+// types returns the types of the records on the subject of a pool.
 func types(w *servicetest.Env, job, subjob, pool string) (list []events.JournalType) {
 	w.Helper()
 	entries, _, err := w.Bus.Journal(job, subjob).In(pool).Read(w.Context())
@@ -45,7 +45,7 @@ func types(w *servicetest.Env, job, subjob, pool string) (list []events.JournalT
 	return list
 }
 
-// paid is a payment with an unknown outcome, of a run that was closed.
+// paid returns the records of a payment with an unknown outcome, by a run that was closed.
 func paid() []events.JournalRecord {
 	return []events.JournalRecord{
 		{Type: events.JournalClaimed, Run: 1, Owner: "dead", Lease: events.Duration(1)},
@@ -105,8 +105,8 @@ func TestOnlyRecordsOfThePoolsOfARunCount(t *testing.T) {
 	}
 }
 
-// A first run does not read a journal that must be empty: with pools that is that of its pool, and an import may have left records
-// beside it.
+// A first run does not read a journal that must be empty. With pools that is the journal of its pool: an import may have left
+// records on the subject without a pool.
 func TestTheFirstRunOfAPoolReadsWhatAnImportHasBrought(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		p := &payer{}
@@ -128,7 +128,8 @@ func TestTheFirstRunOfAPoolReadsWhatAnImportHasBrought(t *testing.T) {
 	})
 }
 
-// Work from before the list of signers names no pool for the claim. Other work of the same run may name it: it is executed once.
+// Work published before the list of signers existed names no pool for the claim. Other work of the same run may name it, and the
+// run is executed once.
 func TestARunIsExecutedOnceWhicheverSubjectItsWorkNames(t *testing.T) {
 	for name, first := range map[string]bool{"with the pool first": true, "without it first": false} {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +146,7 @@ func TestARunIsExecutedOnceWhicheverSubjectItsWorkNames(t *testing.T) {
 				w.Issue(one)
 				servicetest.Next(w, began)
 				w.Issue(two)
-				<-time.After(5 * time.Second) // It waits: the lease is longer.
+				<-time.After(5 * time.Second) // The claim waits: the lease is longer.
 				if len(began) != 0 {
 					t.Error("the run is executed twice")
 				}

@@ -83,7 +83,7 @@ func searches(config *agent.Config, x *expert.Expert, s *Settings) {
 	}
 }
 
-// withhold takes tools from an agent, and returns those of them that it had.
+// withhold removes tools from an agent, and returns those that it had.
 func withhold(config *agent.Config, x *expert.Expert, why string, names ...string) (had []string) {
 	for _, name := range names {
 		if slices.Contains(config.Tools, name) {

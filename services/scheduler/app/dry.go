@@ -139,16 +139,16 @@ func (d *dry) Save(_ context.Context, job string, s loop.Saved, fault *events.Fa
 	return s.Revision + 1, nil
 }
 
-// Journal gives an empty journal.
+// Journal returns an empty journal.
 func (d *dry) Journal(job, subjob, _ string) lease.One { return dryJournal{d, job + "/" + subjob} }
 
-// dryJournal is a journal that prints what is appended.
+// dryJournal is a journal that prints appended records.
 type dryJournal struct {
 	*dry
 	subject string
 }
 
-// Read gives nothing.
+// Read returns no records.
 func (dryJournal) Read(context.Context) ([]run.Entry, uint64, error) { return nil, 0, nil }
 
 // Append prints the record.

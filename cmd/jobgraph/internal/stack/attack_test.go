@@ -159,14 +159,15 @@ func kept() []attack {
 	}
 }
 
-// Forged records.
+// Forged records of a journal.
 const (
 	claims = `{"type":"claimed","run":1,"owner":"forged","lease":"10m"}`
 	called = `{"type":"result","run":1,"owner":"forged","key":"command","name":"command","data":"forged"}`
 	closes = `{"type":"closed","run":1,"reason":"forged"}`
 )
 
-// record writes records into the journal of a SubJob: without a pool, for that of its runs, and for another.
+// record writes records into the journal of a SubJob: on the subject without a pool, on that of the pool of its runs, and on that
+// of another pool.
 func record(h *hand, v victim, records ...string) {
 	for _, pool := range []string{"", v.pool, "m"} {
 		for _, r := range records {

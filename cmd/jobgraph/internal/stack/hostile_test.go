@@ -244,12 +244,12 @@ func (s *siege) queued() victim {
 	return v
 }
 
-// coming is a job that is not submitted yet.
+// coming returns the names of a job that is not submitted yet.
 func (s *siege) coming() victim {
 	return victim{job: "j-" + strings.ToLower(rand.Text()), subjob: "a", pool: events.DefaultPool}
 }
 
-// played submits such a job, and gives its result.
+// played submits such a job, and returns its result.
 func (s *siege) played(v victim) string {
 	s.Helper()
 	job, err := s.boss.Submit(s.Context(), events.Request{ID: v.job, Goal: "shout", User: "boss", Plan: json.RawMessage(`{"subjobs":[{"id":"a","goal":"hello","expert":"Shout Expert"}]}`)})
@@ -265,7 +265,7 @@ func (s *siege) played(v victim) string {
 	return string(result.Result)
 }
 
-// journal are the records that count for the runs of a SubJob.
+// journal returns the records that count for the runs of a SubJob.
 func (s *siege) journal(v victim) []run.Entry {
 	entries, _, err := s.admin.Bus().Journal(v.job, v.subjob).In(v.pool).Beside(nil).Read(s.Context())
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
-// in are the records on the subject of a pool.
+// in returns the types of the records on the subject of a pool.
 func (s *siege) in(v victim, pool string) (types []events.JournalType) {
 	s.Helper()
 	entries, _, err := s.admin.Bus().Journal(v.job, v.subjob).In(pool).Read(s.Context())
@@ -23,7 +23,7 @@ func (s *siege) in(v victim, pool string) (types []events.JournalType) {
 	return types
 }
 
-// A SubJob that moves to another pool is fenced in the one that had it, and claimed in the other.
+// A SubJob that moves to another pool is fenced in the old pool and claimed in the new one.
 func TestASubJobMovesToAnotherPoolWithRoles(t *testing.T) {
 	s := castle(t)
 	v := s.queued()
@@ -46,7 +46,7 @@ func TestASubJobMovesToAnotherPoolWithRoles(t *testing.T) {
 	}
 }
 
-// Work that was issued before the runners lost the right to write where it says is claimed on the subject of their pool.
+// Work whose claim subject the runners may no longer publish to is claimed on the subject of their pool.
 func TestWorkFromBeforeTheListOfSignersIsExecuted(t *testing.T) {
 	s := castle(t)
 	n, v := s.admin.Names(), victim{job: "before", subjob: "a"}

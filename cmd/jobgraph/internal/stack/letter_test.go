@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// letters are the ids of what is set aside.
+// letters returns the ids of all dead letters.
 func (s *siege) letters() []string {
 	s.Helper()
 	list, err := s.admin.DeadLetters().List(s.Context())
@@ -29,7 +29,7 @@ func (s *siege) letters() []string {
 	return ids
 }
 
-// dead waits for something new of a kind that is set aside, and returns its id.
+// dead waits for a new dead letter of a kind, and returns its id.
 func (s *siege) dead(kind string, before []string) (id string) {
 	s.Helper()
 	s.until("a dead letter of kind "+kind, func() bool {
@@ -43,13 +43,13 @@ func (s *siege) dead(kind string, before []string) (id string) {
 	return id
 }
 
-// lost is something that was set aside, and how to see that it was tried again.
+// lost is a message that became a dead letter, and the check that it was tried again.
 type lost struct {
 	id    string
 	again func() bool
 }
 
-// lostWork is work that no runner understands.
+// lostWork publishes work that no runner understands.
 func (s *siege) lostWork(n int) lost {
 	before := s.letters()
 	s.publish(events.Message{Subject: fmt.Sprintf("jobs.work.default.nonsense.%d", n), Body: []byte(`{}`)})
@@ -61,7 +61,7 @@ func (s *siege) lostWork(n int) lost {
 	}}
 }
 
-// lostNotice is a notice that no webhook took.
+// lostNotice publishes a notice that no webhook accepts.
 func (s *siege) lostNotice(n int) lost {
 	notice := bus.Notice{ID: fmt.Sprint("n", n), Job: "j", Seq: uint64(n), Target: "ops", Body: []byte(`{}`)}
 	if err := s.enter("gateway").Bus().Webhooks().SetAside(s.Context(), notice, "it was not taken"); err != nil {
@@ -73,7 +73,7 @@ func (s *siege) lostNotice(n int) lost {
 	}}
 }
 
-// lostRequest is a request of the boss whose payload came too late.
+// lostRequest publishes a request of the user boss whose payload arrives too late.
 func (s *siege) lostRequest(n int) lost {
 	job, before, plan := fmt.Sprint("late", n), s.letters(), []byte(`{"subjobs":[{"id":"a","goal":"hello","expert":"Shout Expert"}]}`)
 	ref, err := s.admin.Bus().Blobs().Put(s.Context(), job, plan)
@@ -96,7 +96,7 @@ func (s *siege) lostRequest(n int) lost {
 	}}
 }
 
-// lostJob is a job with an event that no scheduler understands.
+// lostJob creates a job with an event that no scheduler understands.
 func (s *siege) lostJob(int) lost {
 	v := s.queued()
 	s.publish(events.Message{Subject: s.admin.Names().Control(v.job), Body: []byte(`{}`), Header: map[string][]string{
@@ -109,7 +109,7 @@ func (s *siege) lostJob(int) lost {
 	return lost{v.job, func() bool { return strings.Contains(s.last("JOBS", s.admin.Names().Control(v.job)), `"by":`) }}
 }
 
-// publish says something with every permission.
+// publish publishes a message with every permission.
 func (s *siege) publish(m events.Message) {
 	s.Helper()
 	if _, err := s.admin.Bus().Publish(s.Context(), m, bus.Expect{}); err != nil {
@@ -129,7 +129,7 @@ func (s *siege) overHTTP(id string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = answer.Body.Close() }() // It is read.
+	defer func() { _ = answer.Body.Close() }() // The body was read.
 	text, err := io.ReadAll(answer.Body)
 	if err == nil && answer.StatusCode != http.StatusOK {
 		err = fmt.Errorf("%s: %s", answer.Status, text)
@@ -137,7 +137,7 @@ func (s *siege) overHTTP(id string) error {
 	return err
 }
 
-// With roles an operator tries everything again that was set aside, with a key and over HTTP; someone who is none does not.
+// With roles, an operator can retry every kind of dead letter, with a key and over HTTP; a person without that role cannot.
 func TestEveryKindOfDeadLetterIsTriedAgainWithRoles(t *testing.T) {
 	s := castle(t)
 	olga, eve := s.enter("olga"), s.enter("eve")
@@ -165,7 +165,7 @@ func TestEveryKindOfDeadLetterIsTriedAgainWithRoles(t *testing.T) {
 	}
 }
 
-// A request that was refused because its sender may not ask in that name is in that name for nobody who tries it again.
+// A request was refused because its sender may not act for that user. Whoever retries it, it is refused again.
 func TestARetryLendsNobodyAName(t *testing.T) {
 	s := castle(t)
 	before := s.letters()
@@ -182,7 +182,7 @@ func TestARetryLendsNobodyAName(t *testing.T) {
 	}
 }
 
-// A runner that sets aside what it never got has nothing published where it may not publish.
+// A runner forges dead letters with original subjects to which it may not publish: a retry does not publish them either.
 func TestARetryPublishesNothingForARunner(t *testing.T) {
 	s := castle(t)
 	v := s.queued()

@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// A runner in an account of its own answers those who may read, and only them.
+// A runner in a separate account answers those who may read, and only them.
 func TestARunnerBehindItsAccountAnswersWhoMayRead(t *testing.T) {
 	l, k := fortress(t, secure.Change{}, shouting(t))
 	for _, name := range []string{"client", "viewer", "admin"} {

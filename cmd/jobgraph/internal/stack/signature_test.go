@@ -70,7 +70,7 @@ func TestASubmitterStopsTheirOwnJobs(t *testing.T) {
 	}
 }
 
-// The planner carries out a plan operation in the name of the key that has signed it alone.
+// The planner carries out a plan operation only for a user of the key that signed it.
 func TestAPlanOperationIsInTheNameOfItsKey(t *testing.T) {
 	s := castle(t)
 	v, olga := s.queued(), s.enter("olga")

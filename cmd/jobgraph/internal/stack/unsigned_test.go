@@ -17,7 +17,7 @@ import (
 	scheduler "github.com/jobgraph/jobgraph/services/scheduler/app"
 )
 
-// A service of a bus with roles that has its key and no list of signers says so instead of running jobs that never end.
+// On a bus with roles, a service with a key but without a list of signers refuses to start; otherwise its jobs would never end.
 func TestNoServiceOfABusWithRolesStartsWithoutSigners(t *testing.T) {
 	l, k := fortress(t, secure.Change{})
 	env := func(string) (string, bool) { return "", false }

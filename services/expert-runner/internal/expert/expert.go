@@ -49,7 +49,7 @@ type Expert struct {
 	Close func()
 }
 
-// Lack is a tool that is not offered, and why.
+// Lack is a tool that is not offered, with the reason.
 type Lack struct{ Tool, Reason string }
 
 // Reconciler finds out whether an effect with an unknown outcome took place. It never makes the effect, and returns soon

@@ -117,8 +117,8 @@ func (r *run) overInLog(d *task.Decision) (bool, error) {
 	return r.loop.States.Reported(r.ctx, events.Address{Job: r.Job, SubJob: r.SubJob, Run: r.Run, Pool: r.Facts}, jobrun.BornOf(&r.Work))
 }
 
-// alone reports whether no record of the run can be on another subject than that of its claim. If the subjects of its facts name its
-// pool, an import may have left some on the subject without a pool.
+// alone reports whether all records of the run must be on the subject of its claim. If the subjects of its facts name its pool, an
+// import may have left some on the subject without a pool.
 func (r *run) alone() bool {
 	if r.Facts == "" || r.Claims == "" {
 		return r.Facts == ""
@@ -127,8 +127,8 @@ func (r *run) alone() bool {
 	return err == nil && len(entries) == 0
 }
 
-// moveClaim has the run claimed on the subject of its pool, if the work does not say so: it is older than the permissions of its runners.
-// No runner of the pool may claim it elsewhere then.
+// moveClaim claims the run on the subject of its pool if the work, published before the permissions of its runners changed, names
+// another. From then on no runner of the pool may claim it elsewhere.
 func (r *run) moveClaim() bool {
 	if r.Claims != "" || r.Facts == "" {
 		return false
@@ -137,8 +137,8 @@ func (r *run) moveClaim() bool {
 	return true
 }
 
-// claimant returns the run with this runner as its owner. If the subjects of its facts name its pool, other work of the run may name the
-// pool for the claim, too.
+// claimant returns the run with this runner as its owner. If the subjects of its facts name its pool, other work of the run may
+// name the pool for the claim, too.
 func (r *run) claimant() lease.Run {
 	c := lease.Run{
 		Job: r.Job, SubJob: r.SubJob, Run: r.Run, Resumes: r.ResumeOf, Owner: r.loop.Owner, Lease: r.Lease.Std(), Pool: r.Claims, Former: r.Former,

@@ -8,20 +8,21 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
 
-// Held is a run in hand.
+// Held is a run that this runner has accepted.
 type Held struct {
 	Job, SubJob, Expert, Pool string
 	Run, Attempt              int
-	// Since is when its work was taken. Until is when its lease passes unless it is renewed; zero before the claim, and for a pure
+	// Since is when its work was taken. Until is when its lease ends unless it is renewed; zero before the claim, and for a pure
 	// expert, which needs none.
 	Since, Until time.Time
 }
 
-// Held lists the runs in hand, of one job unless it is empty, in the order in which they were taken. It waits for none of them.
+// Held lists the accepted runs, of one job unless it is empty, in the order in which they were taken. It does not wait for any of
+// them.
 func (l *Loop) Held(job string) []Held {
 	runs := l.runs.all()
 	list := make([]Held, 0, len(runs))
-	for _, r := range runs { // What is read here never changes while others can see the run, or is atomic.
+	for _, r := range runs { // The fields read here are atomic or never change while others can see the run.
 		if job != "" && r.Job != job {
 			continue
 		}
@@ -37,7 +38,7 @@ func (l *Loop) Held(job string) []Held {
 	return list
 }
 
-// Offered lists who works here, by id.
+// Offered lists the experts of this runner, by id.
 func (l *Loop) Offered() []*expert.Expert {
 	offered := *l.offered.Load()
 	list := make([]*expert.Expert, 0, len(offered))

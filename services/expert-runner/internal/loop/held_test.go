@@ -38,7 +38,7 @@ func TestARunIsListedFromItsDeliveryToItsEnd(t *testing.T) {
 		if len(held) != 1 || !held[0].Until.After(time.Now().Add(leaseTime/3)) || held[0].Until.After(time.Now().Add(leaseTime)) {
 			t.Errorf("after %s: %+v", 2*leaseTime, held)
 		}
-		all.Go(func() { w.give(t.Context(), t, l, 2) }) // It waits for the one place.
+		all.Go(func() { w.give(t.Context(), t, l, 2) }) // It waits for the only place.
 		<-time.After(time.Second)
 		if held := l.Held("j"); len(held) != 2 || held[0].Run != 1 || held[1].Run != 2 {
 			t.Errorf("in hand: %+v", held)

@@ -40,8 +40,8 @@ type run struct {
 	cancel     context.CancelCauseFunc
 	heartbeat  heartbeat
 	hold       *lease.Lease                // nil for pure experts, and before the claim.
-	claimed    atomic.Pointer[lease.Lease] // hold, for those who list the runs.
-	taken      time.Time                   // When the delivery was taken in hand.
+	claimed    atomic.Pointer[lease.Lease] // The same as hold, for listing the runs.
+	taken      time.Time                   // When the delivery was accepted.
 	leaseWatch leaseWatch
 	started    time.Time
 	// announced is true once the journal has the expert's first effect, with the claim or after it.

@@ -16,7 +16,7 @@ type Order struct {
 	Pool, Expert string
 	// Facts is the pool that the subjects of the run's facts name; empty if they name none.
 	Facts string
-	// Claims is the pool that the subject of the claim names; empty if it names none.
+	// Claims is the pool in the subject of the claim; empty if it names none.
 	Claims string
 }
 

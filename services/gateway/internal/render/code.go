@@ -57,13 +57,14 @@ const maxColoured = 64 << 10
 // lineEnds are the ends of lines that become "\n".
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// highlight writes each token with its class, and no style: the console allows none. A token of several lines is one for each line.
+// highlight writes each token with its class, and without styles, which the console forbids. A token that spans several lines
+// becomes one per line.
 func highlight(text, language string) string {
 	begin := scannerOf(language)
 	if begin == nil || len(text) > maxColoured {
 		return plain(text)
 	}
-	text = lineEnds.Replace(string([]rune(text))) // Each byte that belongs to no character becomes U+FFFD.
+	text = lineEnds.Replace(string([]rune(text))) // Each byte that is not part of a valid character becomes U+FFFD.
 	var b strings.Builder
 	b.WriteString(`<pre class="chroma"><code>`)
 	for scan := begin(); text != ""; {

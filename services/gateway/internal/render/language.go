@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// language is what is coloured in a programming language: comments, texts, numbers, key words and names of constants. A library with
-// its grammars would add four megabytes to each program, and its engine alone more than half of one.
+// language describes what to colour in a programming language: comments, strings, numbers, keywords and names of constants. A
+// library with its grammars would add four megabytes to each program, and its engine alone more than half of one.
 type language struct {
 	// names are its names, including the extensions of its files.
 	names string
@@ -20,7 +20,7 @@ type language struct {
 	fold          bool
 	// keyed is true if a name before a colon or an equals sign is a key.
 	keyed bool
-	// classes are those of its words and values.
+	// classes are the classes of its words and values.
 	classes map[string]string
 }
 

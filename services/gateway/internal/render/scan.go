@@ -27,11 +27,11 @@ const (
 	classDeleted   = "gd"
 )
 
-// punctuation are the characters that are coloured as such.
+// punctuation are the characters that are coloured as punctuation.
 const punctuation = `-+*/%=<>!&|^~?:.,;(){}[]@#\`
 
-// scan is a scanner. What it looks at beyond the token that it gives is bounded, or becomes the next tokens at once: a text takes linear
-// time.
+// scan is a scanner. The text that it examines beyond the returned token is bounded, or becomes the next tokens: scanning takes
+// linear time.
 func (l *language) scan(text string) (n int, class string) {
 	first, size := utf8.DecodeRuneInString(text)
 	switch {
@@ -67,7 +67,7 @@ func (l *language) scan(text string) (n int, class string) {
 	return size, ""
 }
 
-// word is the class of a word before the rest of a text.
+// word returns the class of a word, given the text after it.
 func (l *language) word(word, rest string) string {
 	if l.fold {
 		word = strings.ToLower(word)
@@ -82,10 +82,10 @@ func (l *language) word(word, rest string) string {
 	return className
 }
 
-// maxKey limits keys without quotes, in bytes.
+// maxKey limits unquoted keys, in bytes.
 const maxKey = 256
 
-// key is the length of the key at the beginning of a text, 0 if there is none.
+// key returns the length of the key at the beginning of a text, 0 if there is none.
 func (l *language) key(text string) int {
 	if !l.keyed {
 		return 0
@@ -104,7 +104,7 @@ func (l *language) key(text string) int {
 	return 0
 }
 
-// quotation is the length of a quoted text, and whether it is closed. One that is not long ends with its line.
+// quotation returns the length of a quoted text, and whether it is closed. Unless long is true, it ends with its line.
 func quotation(text string, long bool) (n int, closed bool) {
 	for n = 1; n < len(text); n++ {
 		switch c := text[n]; {
@@ -121,7 +121,7 @@ func quotation(text string, long bool) (n int, closed bool) {
 	return len(text), false
 }
 
-// number is the length of the number at the beginning of a text. If ok is false, the n digits that it begins with belong to none.
+// number returns the length of the number at the beginning of a text. If ok is false, its first n digits are not a number.
 func number(text string) (n int, ok bool) {
 	whole := span(text, unicode.IsDigit)
 	if whole == 0 {
@@ -150,7 +150,7 @@ func number(text string) (n int, ok bool) {
 	return alone, false
 }
 
-// exponent is where an exponent ends that begins at a place; the place if there is none.
+// exponent returns the end of the exponent that begins at an offset; the offset if there is none.
 func exponent(text string, at int) int {
 	if at == len(text) || text[at]|0x20 != 'e' {
 		return at
@@ -192,7 +192,7 @@ func (m *markup) scan(text string) (n int, class string) {
 	return before(text, "<&"), ""
 }
 
-// tag scans what is between the name of a tag and its end.
+// tag scans the part of a tag after its name.
 func (m *markup) tag(text string) (n int, class string) {
 	for _, end := range []string{">", "/>"} {
 		if strings.HasPrefix(text, end) {
@@ -210,7 +210,7 @@ func (m *markup) tag(text string) (n int, class string) {
 	return size, ""
 }
 
-// difference scans the lines of a difference in the unified format.
+// difference scans the lines of a unified diff.
 func difference(text string) (n int, class string) {
 	n = min(len(text), before(text, "\n")+1)
 	for _, line := range []struct{ begin, class string }{
@@ -229,7 +229,7 @@ func difference(text string) (n int, class string) {
 	return n, ""
 }
 
-// span is how many bytes at the beginning of a text are in characters of a kind.
+// span returns how many bytes at the beginning of a text belong to characters of a kind.
 func span(text string, of func(rune) bool) int {
 	if n := strings.IndexFunc(text, func(r rune) bool { return !of(r) }); n >= 0 {
 		return n
@@ -237,7 +237,7 @@ func span(text string, of func(rune) bool) int {
 	return len(text)
 }
 
-// before is where the first of some characters is in a text, the end of the text without one.
+// before returns the offset of the first of some characters, or the length of the text.
 func before(text, any string) int {
 	if n := strings.IndexAny(text, any); n >= 0 {
 		return n
@@ -245,7 +245,7 @@ func before(text, any string) int {
 	return len(text)
 }
 
-// through is where a mark ends that is first found from a place on, the end of the text without one.
+// through returns the end of the first occurrence of a mark from an offset on, or the length of the text.
 func through(text string, from int, mark string) int {
 	if n := strings.Index(text[from:], mark); n >= 0 {
 		return from + n + len(mark)
@@ -253,12 +253,12 @@ func through(text string, from int, mark string) int {
 	return len(text)
 }
 
-// inWord reports whether a character may be in a word.
+// inWord reports whether a character may be part of a word.
 func inWord(r rune) bool {
 	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.In(r, unicode.Mn, unicode.Pc)
 }
 
-// inWordAt reports whether the character at a place may be in a word.
+// inWordAt reports whether the character at an offset may be part of a word.
 func inWordAt(text string, at int) bool {
 	r, size := utf8.DecodeRuneInString(text[at:])
 	return size > 0 && inWord(r)

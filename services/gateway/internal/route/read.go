@@ -95,7 +95,7 @@ func experts(c *call) error {
 	return c.reply(verb.ExpertList{Experts: list})
 }
 
-// runs lists what all runners have in hand.
+// runs lists the runs of all runners.
 func runs(c *call) error {
 	var q verb.RunQuery
 	if err := c.into(&q); err != nil {

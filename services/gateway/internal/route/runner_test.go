@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// runner answers for itself as a runner does.
+// runner starts a micro service that answers like a runner.
 func (s *site) runner(runs verb.RunList, itself verb.RunnerLine, fault *events.Fault) (stop func()) {
 	s.Helper()
 	answer := func(of any) bus.Endpoint {
@@ -77,7 +77,7 @@ func TestTheListsOfAllRunnersAreOne(t *testing.T) {
 	s.refused(s.request(verb.Viewer, http.MethodGet, "/api/v1/runs?pool=x", ""), http.StatusBadRequest, events.CodeUnknownField)
 }
 
-// A list that lacks what a runner would not say is no list.
+// If a runner refuses, the whole list is refused: it would be incomplete.
 func TestTheRefusalOfARunnerIsThatOfTheList(t *testing.T) {
 	s := open(t, nil, nil)
 	defer s.runner(verb.RunList{}, verb.RunnerLine{}, nil)()

@@ -7,8 +7,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// What an expert is asked is withdrawn where it can be claimed: on the subject that the work names, and without a pool, where work of an
-// earlier release is claimed.
+// A consultation is withdrawn wherever it can be claimed: on the subject that the work names, and on the one without a pool, where
+// work of an earlier release is claimed.
 func TestAQuestionIsWithdrawnWhereItCanBeClaimed(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("planner")
 	n := b.Names()

@@ -37,7 +37,8 @@ type Settings struct {
 	Catalog Catalog
 	// Pooled has the experts that are asked report on subjects that name their pool.
 	Pooled bool
-	// Journaled reports whether their runners may only write records of their pools into journals; only asked if Pooled is true.
+	// Journaled reports whether the runners may write to journals only on the subjects of their pools; it is called only if Pooled
+	// is true.
 	Journaled func() bool
 	// Dispatcher issues work to the experts that are asked before planning.
 	Dispatcher Dispatcher

@@ -78,7 +78,7 @@ type Operation struct {
 	StepID     string  `json:"step_id,omitempty"`
 	StepStatus string  `json:"step_status,omitempty"`
 	StepNotes  *string `json:"step_notes,omitempty"`
-	// By is the user who asks, "" if that is not said.
+	// By is the user who asks, "" if unknown.
 	By string `json:"-"`
 	// hasSteps is true if steps are given, even an empty list.
 	hasSteps bool

@@ -21,10 +21,10 @@ type Control struct {
 	Data any
 }
 
-// by is the author of such facts whose operation names no user.
+// by is the author of facts of operations that name no user.
 const by = "plan"
 
-// Attribute enters the user who asks for a fact, unless that is "".
+// Attribute sets the user who asks for a fact, unless that is "".
 func (c *Control) Attribute(user string) {
 	if user == "" {
 		return

@@ -102,8 +102,7 @@ func written(before, after *plan.Book) (text []byte, changed bool, err error) {
 // every is the time between two runs of Tidy over all books.
 const every = time.Hour
 
-// Tidy removes the plans whose time has come, at once and then every hour, until ctx ends. Several stores may do so at the same
-// time.
+// Tidy removes expired plans, immediately and then every hour, until ctx ends. Several stores may do so at the same time.
 func (s *Store) Tidy(ctx context.Context) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

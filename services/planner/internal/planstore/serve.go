@@ -11,8 +11,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// Endpoints returns the handlers of the verbs plan.<command>. A request is the operation as JSON; "book" names its book, "by" the user who
-// asks, who must be one of the key that has signed the request where signatures count.
+// Endpoints returns the handlers of the verbs plan.<command>. A request is the operation as JSON; "book" names its book, "by" the
+// user who asks. Where signatures count, that must be a user of the key that signed the request.
 func (s *Store) Endpoints() map[string]bus.Endpoint {
 	endpoints := map[string]bus.Endpoint{}
 	for _, command := range plan.Operations() {

@@ -104,7 +104,7 @@ func (p Ports) ReapJob(ctx context.Context, job string, last uint64) error {
 	return p.bus.Retention().ReapJob(ctx, job, last)
 }
 
-// Journal gives the records of a SubJob on the subject of a pool.
+// Journal returns the records of a SubJob on the subject of a pool.
 func (p Ports) Journal(job, subjob, pool string) lease.One {
 	return p.bus.Journal(job, subjob).In(pool)
 }

@@ -20,7 +20,7 @@ func (v *API) signed(name string, answer handler) handler {
 	if name != "submit" {
 		return asker.Checked(name, signatures, answer)
 	}
-	return func(ctx context.Context, body []byte) (any, error) { // Admission reads the user, which has aliases.
+	return func(ctx context.Context, body []byte) (any, error) { // Admission reads the user, since users have aliases.
 		who, asked, err := signatures.Signer(ctx)
 		if ctx, err = intake.WithSender(ctx, who, asked, err); err != nil {
 			return nil, err

@@ -37,7 +37,7 @@ func (v *API) halt(ctx context.Context, r *verb.Ending, kind events.Kind, data a
 	}
 }
 
-// record publishes a control event of a quarantined job, whose state says nothing about what it does.
+// record publishes a control event of a quarantined job; its saved state cannot say whether the event has an effect.
 func (v *API) record(ctx context.Context, job string, kind events.Kind, data any) error {
 	m, err := events.Encode(v.bus.Names(), events.Event{Kind: kind, ID: run.FactID(job, kind, rand.Text()), Job: job, Source: source, Data: data})
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
 )
 
-// retryLetter tries a dead letter again, and removes it. A quarantined job, which has no letter, is taken up again.
+// retryLetter tries a dead letter again, and removes it. A quarantined job, which has no letter, is resumed.
 func (v *API) retryLetter(ctx context.Context, body []byte) (any, error) {
 	var r verb.LetterRetry
 	if err := decode(body, &r); err != nil {
@@ -47,7 +47,7 @@ func (v *API) retryLetter(ctx context.Context, body []byte) (any, error) {
 	return verb.Retried{}, err
 }
 
-// readmit admits a request in the name of whoever has signed it when it was sent, whoever asks for it now.
+// readmit admits a request for the signer who originally sent it, whoever asks for the retry.
 func (v *API) readmit(ctx context.Context, a *bus.DeadLetter) (any, error) {
 	if refused := v.gate.Refusal(ctx, v.bus.Names().Request()); refused != nil {
 		return nil, refused
@@ -66,7 +66,7 @@ func (v *API) readmit(ctx context.Context, a *bus.DeadLetter) (any, error) {
 	return verb.Retried{JobID: admission.JobID}, v.bus.DeadLetters().Drop(ctx, a)
 }
 
-// release has a quarantined job handled again; it is quarantined again unless the cause was repaired.
+// release lets the scheduler handle a quarantined job again; it is quarantined again unless the cause was repaired.
 func (v *API) release(ctx context.Context, r *verb.LetterRetry) (any, error) {
 	if !v.leftAlone(ctx, r.ID) {
 		if _, err := v.fold(ctx, r.ID); err != nil {

@@ -24,8 +24,8 @@ func named(ctx context.Context, r *events.Request) error {
 	return err
 }
 
-// WithSender returns a context that carries the sender of a queued request, for whom the bus has found the signature. Errors:
-// events.Faults for a signature that does not count.
+// WithSender returns a context with the sender of a queued request, identified by its signature. Errors: events.Faults for an
+// invalid signature.
 func WithSender(ctx context.Context, who *seal.Signer, asked bool, err error) (context.Context, error) {
 	var fault *events.Fault
 	switch {

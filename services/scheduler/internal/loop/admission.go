@@ -79,7 +79,7 @@ func (a *admission) pending(j *job) []graph.Command {
 	return j.state.PendingWithin(func(pool string) bool { return a.admits(j, pool) })
 }
 
-// admits decides whether a run of a job enters its pool's queue: if the queue is short and no job waits for it.
+// admits decides whether a run of a job enters its pool's queue: only if the queue is short and no job waits for it.
 func (a *admission) admits(j *job, pool string) bool {
 	u := a.use(j, pool)
 	if u.limit.full() || u.limit.queue.Len() > 0 {

@@ -2,35 +2,35 @@ package loop
 
 import "context"
 
-// beside runs what waits for others in goroutines beside the loop: acks, saves, loads, readings of queues. The loop takes their
-// results over one after the other.
+// beside runs everything that waits for others in goroutines outside the loop: acks, saves, loads, readings of queues. The loop
+// processes their results one after the other.
 type beside struct {
 	results chan result
 	// underWay is how many results are outstanding.
 	underWay int
 }
 
-// result is what a goroutine beside the loop has ended with. take hands it to the part that began it.
+// result is the result of such a goroutine. take passes it to the part that started it.
 type result interface {
 	take(ctx context.Context, p *Partition) error
 }
 
 func newBeside() *beside { return &beside{results: make(chan result, 2*maxInFlight)} }
 
-// begin runs f beside the loop; it must end.
+// begin runs f outside the loop; f must return.
 func (b *beside) begin(f func() result) {
 	b.underWay++
 	go func() { b.results <- f() }() // Received by the loop, or by awaitAll.
 }
 
-// awaitAll waits for what is under way; its results no longer matter.
+// awaitAll waits for everything in progress; its results no longer matter.
 func (b *beside) awaitAll() {
 	for ; b.underWay > 0; b.underWay-- {
 		<-b.results
 	}
 }
 
-// take hands one received result to its part.
+// take passes a received result to its part.
 func (p *Partition) take(ctx context.Context, r result) error {
 	p.beside.underWay--
 	return r.take(ctx, p)

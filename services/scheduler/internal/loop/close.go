@@ -80,8 +80,8 @@ func (c closer) closeRun(ctx context.Context, job string, cmd *graph.Command) er
 	return err
 }
 
-// fence appends the close of a run, unless the journal has one, and returns the last holder. Work from before the list of signers names
-// the subject without a pool: there the run is closed, too.
+// fence appends the close of a run, unless the journal has one, and returns the last holder. Work published before the list of
+// signers existed names the subject without a pool: the run is closed there, too.
 func (c closer) fence(ctx context.Context, job string, cmd *graph.Command) (closed *events.SubJobClosed, err error) {
 	in := []lease.One{c.Journals.Journal(job, cmd.SubJob, "")}
 	if pool := c.pooled(cmd.Pool); pool != "" {

@@ -6,7 +6,7 @@
 //
 // The partition calls its parts in order. Each part owns its state; what it knows of one job is a field of that job:
 //
-//   - beside: what waits for others in goroutines, and its results.
+//   - beside: goroutines that wait for others, and their results.
 //   - ackTracker: what was delivered and is not acknowledged; what a save covers; which deliveries are reported in progress.
 //   - cache: the jobs in memory, and the phase of each; phase.go has the table of legal moves. Eviction. facts: events that work
 //     may refer to.

@@ -24,7 +24,7 @@ type facts struct {
 	*env
 	size  int
 	bySeq map[uint64]*list.Element
-	// recent are the facts, the most recently used one first.
+	// recent are the facts, most recently used first.
 	recent list.List
 }
 
@@ -65,7 +65,7 @@ func (c *facts) forget(seqs []uint64) {
 	}
 }
 
-// drop removes an entry; nil is none.
+// drop removes an entry; nil has no effect.
 func (c *facts) drop(at *list.Element) {
 	if at == nil {
 		return

@@ -22,7 +22,7 @@ type loader struct {
 	beside *beside
 	cache  *cache
 	folder *folder
-	// underWay is the number of states that are being loaded; queue are the jobs that wait to be loaded.
+	// underWay is the number of states being loaded; queue are the jobs that wait to be loaded.
 	underWay int
 	queue    []*job
 }

@@ -28,7 +28,7 @@ type idle struct{}
 
 func (idle) Tell(string, []byte) error { return nil }
 
-// journal is an empty journal, whose appends are answered.
+// journal is an empty journal; it returns the result of each append.
 type journal func() error
 
 func (journal) Read(context.Context) ([]run.Entry, uint64, error) { return nil, 0, nil }

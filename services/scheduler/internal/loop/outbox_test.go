@@ -27,7 +27,7 @@ func sender(t *testing.T) (f *fake, p *Partition, j *job) {
 	return f, p, j
 }
 
-// acked is the batch that was answered.
+// acked returns the batch that was answered.
 func acked(p *Partition) *inFlightBatch { return (<-p.beside.results).(*inFlightBatch) }
 
 func TestAJobIsInFlightFromTheSendingToTheLastAck(t *testing.T) {

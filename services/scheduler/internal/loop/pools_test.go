@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
-// shelved are journals by pool, of whatever SubJob.
+// shelved are journals by pool, of any SubJob.
 type shelved map[string][]run.Entry
 
 type shelvedIn struct {
@@ -33,7 +33,7 @@ func (s shelvedIn) Append(_ context.Context, r events.JournalRecord, _ uint64) (
 	return 0, nil
 }
 
-// Where runners write only records of their pools, a run is claimed on the subject of its pool, and closed there.
+// If runners may only write records of their pools, a run is claimed and closed on the subject of its pool.
 func TestARunIsClaimedAndClosedOnTheSubjectOfItsPool(t *testing.T) {
 	plan := &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "g", Expert: "x", Pool: "old"}}}
 	edit := &events.RerunRequested{SubJob: "a", Edit: json.RawMessage(`{"expert":"y","pool":"new"}`)}

@@ -86,9 +86,9 @@ type States interface {
 	Save(ctx context.Context, job string, s Saved, fault *events.Fault) (revision uint64, err error)
 }
 
-// Journals has the journals of SubJobs.
+// Journals returns the journals of SubJobs.
 type Journals interface {
-	// Journal is the records of a SubJob on the subject of a pool; "" is the subject without one.
+	// Journal returns the records of a SubJob on the subject of a pool; "" is the subject without one.
 	Journal(job, subjob, pool string) lease.One
 }
 

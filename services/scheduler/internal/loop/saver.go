@@ -19,7 +19,7 @@ type saver struct {
 	acks     *ackTracker
 	work     *workSet
 	isolator *isolator
-	// underWay is the number of saves that have begun.
+	// underWay is the number of saves in progress.
 	underWay int
 	// took is the average duration of recent saves.
 	took time.Duration

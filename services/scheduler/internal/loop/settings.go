@@ -25,8 +25,8 @@ type Settings struct {
 	CacheJobs int
 	// Pooled publishes the facts of runs on subjects that name the pool of the run.
 	Pooled bool
-	// Journaled reports whether runners may only write records of their pools, so that claim_subject has to name the pool, too. It is
-	// only asked if Pooled is true.
+	// Journaled reports whether runners may write to journals only on the subjects of their pools, so that claim_subject has to
+	// name the pool, too. It is called only if Pooled is true.
 	Journaled func() bool
 	// Window is the maximum number of runs in a pool's queue while more are ready, fewer if the pool is slower: waiting work is
 	// admitted by priority and session. 0 publishes all ready work.
