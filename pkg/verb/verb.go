@@ -26,7 +26,7 @@ func Roles() []Role { return []Role{Viewer, Submitter, Approver, Operator, Admin
 // Effect is what a verb changes.
 type Effect string
 
-// The effects.
+// The effects, from harmless to irreversible.
 const (
 	Read    Effect = "read"    // Changes nothing.
 	Write   Effect = "write"   // Changes something; a repeat with the same identity changes nothing more.

@@ -52,8 +52,7 @@ func tripPlan() map[string]any {
 	}}
 }
 
-// A person submits a job, watches it, answers, approves, loses a runner and the gateway, winds back, forks, compares and takes an export
-// along.
+// A person submits a job, watches it, answers, approves, loses a runner and the gateway, winds back, forks, compares and exports it.
 //
 // proves C40
 func TestTheFirstSession(t *testing.T) {

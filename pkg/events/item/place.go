@@ -24,7 +24,7 @@ func Subject(n events.Names, key string) string { return n.Prefix() + ".conversa
 // Answered is the subject, over core NATS, that announces a queued request which answered a question instead of making a job.
 func Answered(n events.Names) string { return n.Prefix() + ".answered" }
 
-// Taken is such an announcement.
+// Taken is an announcement on Answered.
 type Taken struct {
 	Message string `json:"message"` // Message is the id of the request that answered.
 	JobID   string `json:"job_id"`  // JobID is the job that asked and now continues.
