@@ -62,14 +62,17 @@ func child(t *testing.T, name, bus string, args ...string) *exec.Cmd {
 	return c
 }
 
-// sdkClient is a client whose person says that there are seven boxes. Each question is sent to asked, and progress to moved while
+// seven is the answer that there are seven boxes.
+var seven = map[string]any{"boxes": 7}
+
+// sdkClient is a client whose person says the same to each question. Each question is sent to asked, and progress to moved while
 // it has room.
-func sdkClient(asked, moved chan<- string) *sdk.Client {
+func sdkClient(said map[string]any, asked, moved chan<- string) *sdk.Client {
 	return sdk.NewClient(&sdk.Implementation{Name: "host", Version: "1"}, &sdk.ClientOptions{
 		ElicitationHandler: func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 			text, err := json.Marshal(r.Params)
 			asked <- string(text)
-			return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"boxes": 7}}, err
+			return &sdk.ElicitResult{Action: "accept", Content: said}, err
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
 			select {
@@ -103,7 +106,7 @@ func TestAnMCPClientRunsAJobOverStandardInput(t *testing.T) {
 	t.Parallel()
 	program := child(t, "jobgraph", counting(t), "mcp")
 	asked, moved := make(chan string, 9), make(chan string, 1)
-	c, err := sdkClient(asked, moved).Connect(t.Context(), &sdk.CommandTransport{Command: program}, nil)
+	c, err := sdkClient(seven, asked, moved).Connect(t.Context(), &sdk.CommandTransport{Command: program}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,10 +138,11 @@ func TestAnMCPClientRunsAJobOverStandardInput(t *testing.T) {
 	}
 }
 
-// atGateway starts a gateway as a process and returns its address.
-func atGateway(t *testing.T, bus string) (kill func(), url string) {
+// atGateway starts a gateway as a process, with further variables, and returns its address.
+func atGateway(t *testing.T, bus string, vars ...string) (kill func(), url string) {
 	t.Helper()
 	c := child(t, "gateway", bus, "--http-addr", "127.0.0.1:0", "--log-format", "json")
+	c.Env = append(c.Env, vars...)
 	logs, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -175,13 +179,16 @@ func atGateway(t *testing.T, bus string) (kill func(), url string) {
 	return kill, url
 }
 
-// holder sends the token of the gateway.
-type holder struct{}
+// holder sends a token of the gateway.
+type holder string
+
+// starter sends the start-up token.
+const starter holder = "a-start-token-of-length"
 
 // RoundTrip implements http.RoundTripper.
-func (holder) RoundTrip(r *http.Request) (*http.Response, error) {
+func (h holder) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer a-start-token-of-length")
+	r.Header.Set("Authorization", "Bearer "+string(h))
 	return http.DefaultTransport.RoundTrip(r)
 }
 
@@ -211,7 +218,7 @@ func tasker(t *testing.T, url string) (get func(method string, p *taskParams) *t
 			t.Fatal(err)
 		}
 	}
-	c, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: holder{}}, MaxRetries: -1}, nil)
+	c, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: starter}, MaxRetries: -1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +248,7 @@ func TestATaskSurvivesTheDeathOfItsGateway(t *testing.T) {
 	}
 	waiting := make(chan error, 1)
 	plain, err := sdk.NewClient(&sdk.Implementation{Name: "plain", Version: "1"}, nil).
-		Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: holder{}}, MaxRetries: -1}, nil)
+		Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: starter}, MaxRetries: -1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

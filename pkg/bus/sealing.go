@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -164,6 +165,19 @@ func (b *Bus) Signed() bool { return b.sealing.lists != "" }
 func (b *Bus) JournalsOfPools() bool {
 	list := b.sealing.signers()
 	return list != nil && list.Journals
+}
+
+// Self returns what the key of this connection may sign; ok is false without a key, and without a list of signers that has it.
+func (b *Bus) Self() (who seal.Signer, ok bool) {
+	list, key := b.sealing.signers(), b.sealing.signing()
+	if list == nil || key == nil {
+		return who, false
+	}
+	i := slices.IndexFunc(list.Signers, func(s seal.Signer) bool { return s.Key == key.Public() && s.Until == nil })
+	if i < 0 {
+		return who, false
+	}
+	return list.Signers[i], true
 }
 
 // signer finds who signed a message; asked is false without a list of signers.

@@ -20,7 +20,7 @@ func (g operations) mcpCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "mcp", Short: "Serve an MCP client, such as a chat program, over standard input and output", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if user == "" {
+			if user == "" && g.app.by() != "" { // Otherwise the user of the key counts.
 				user, _ = g.app.sys.Env("USER")
 			}
 			return g.app.with(func(ctx context.Context, c *client.Client) error {
@@ -35,7 +35,7 @@ func (g operations) mcpCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&user, "user", "", "the user for whom jobs are submitted and questions answered (USER of the environment)")
+	c.Flags().StringVar(&user, "user", "", "the user for whom jobs are submitted and questions answered (of the key of NATS_NKEY, or USER of the environment)")
 	return c
 }
 

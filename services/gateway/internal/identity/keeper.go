@@ -170,9 +170,9 @@ func NewKeeper(start, path string, env host.Env) (*Keeper, error) {
 	return k, err
 }
 
-// Alone returns a keeper that knows only one admin, who needs no token: the person who runs this program.
-func Alone(user string) (*Keeper, Identity) {
-	i := Identity{User: user, Roles: []verb.Role{verb.Admin}, digest: sha256.Sum256([]byte(NewToken()))}
+// Alone returns a keeper that knows only one user, who needs no token: the person who runs this program.
+func Alone(user string, roles ...verb.Role) (*Keeper, Identity) {
+	i := Identity{User: user, Roles: roles, digest: sha256.Sum256([]byte(NewToken()))}
 	k := &Keeper{now: time.Now}
 	k.holders.Store(&holders{tokens: map[digest]holder{i.digest: {Identity: i}}})
 	return k, i

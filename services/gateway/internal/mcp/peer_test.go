@@ -107,7 +107,7 @@ func (buggy) Do(context.Context, identity.Identity, string, any) (json.RawMessag
 
 func TestABugEndsOneRequestAlone(t *testing.T) {
 	s := open(t)
-	keeper, local := identity.Alone("anna")
+	keeper, local := identity.Alone("anna", verb.Admin)
 	_, door := s.door(t.Context(), keeper)
 	ours, theirs := io.Pipe()
 	back, out := io.Pipe()
@@ -134,7 +134,7 @@ func TestABugEndsOneRequestAlone(t *testing.T) {
 // but the protocol is written.
 func TestLinesThatAreNoMessagesAreAnswered(t *testing.T) {
 	s := open(t)
-	keeper, local := identity.Alone("anna")
+	keeper, local := identity.Alone("anna", verb.Admin)
 	_, door := s.door(t.Context(), keeper)
 	ours, theirs := io.Pipe()
 	back, out := io.Pipe()
