@@ -2,7 +2,7 @@ package verb
 
 import (
 	"bytes"
-	"embed"
+	_ "embed"
 	"encoding/json"
 	"reflect"
 
@@ -10,8 +10,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 )
 
-//go:embed schemas/*.json
-var schemas embed.FS
+//go:embed schemas.json
+var schemas []byte
+
+// own finds the schemas that the contract does not have.
+var own = events.SchemasIn(schemas)
 
 // Types maps the names of schemas to the types that they are generated from.
 func Types() map[string]reflect.Type {
@@ -46,8 +49,7 @@ func Schema(name string) (text []byte, ok bool) {
 	if text, ok := events.Schema(name); ok {
 		return text, true
 	}
-	text, err := schemas.ReadFile("schemas/" + name + ".json")
-	return text, err == nil
+	return own(name)
 }
 
 // InputSchema names the schema of the input, "" for none.

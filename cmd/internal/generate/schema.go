@@ -39,7 +39,9 @@ func addSchemas(files map[string][]byte) error {
 	return writeSchemas(files, "pkg/verb/schemas/", verb.Types())
 }
 
+// writeSchemas writes each schema into a file of a folder, for readers, and all of them into one beside it, which programs embed.
 func writeSchemas(files map[string][]byte, folder string, types map[string]reflect.Type) error {
+	all := map[string]json.RawMessage{}
 	options := &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[events.Duration]():      {Types: []string{"string", "number"}, Description: "a span of time, \"1m30s\", or seconds"},
 		reflect.TypeFor[json.RawMessage]():      {Description: "any JSON"},
@@ -65,7 +67,13 @@ func writeSchemas(files map[string][]byte, folder string, types map[string]refle
 			return fmt.Errorf("schema of %s: %w", name, err)
 		}
 		files[folder+name+".json"] = append(text, '\n')
+		all[name] = text
 	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return fmt.Errorf("schemas in %s: %w", folder, err)
+	}
+	files[strings.TrimSuffix(folder, "/")+".json"] = append(text, '\n')
 	return nil
 }
 

@@ -1,13 +1,14 @@
 package schedule
 
-import "embed"
+import (
+	_ "embed"
 
-//go:embed schemas/*.json
-var schemas embed.FS
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+//go:embed schemas.json
+var schemas []byte
 
 // Schema returns the JSON Schema (2020-12) of a kind's payload, or of "schedule", the specification of a schedule; ok is
 // false for any other name.
-func Schema(name string) (text []byte, ok bool) {
-	text, err := schemas.ReadFile("schemas/" + name + ".json")
-	return text, err == nil
-}
+var Schema = events.SchemasIn(schemas)
