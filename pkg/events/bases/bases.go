@@ -14,11 +14,11 @@ type Scope string
 // The scopes of bases.
 const (
 	Global  Scope = "base"    // Every job whose card, request or profile names it.
-	User    Scope = "user"    // For every job whose card, request or profile names it.
-	Session Scope = "session" // For the jobs of one user.
+	User    Scope = "user"    // The jobs of one user.
+	Session Scope = "session" // The jobs of one session, and of those that it handed off.
 )
 
-// For the jobs of one session and those that it handed off.
+// Base is a set of documents.
 type Base struct {
 	Scope Scope  `json:"scope"` // Scope says whom it belongs to.
 	Name  string `json:"name"`  // Name is the name of a global base, the user, or the session.

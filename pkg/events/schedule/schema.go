@@ -9,6 +9,5 @@ import (
 //go:embed schemas.json
 var schemas []byte
 
-// Schema returns the JSON Schema (2020-12) of a kind's payload, or of "schedule", the specification of a schedule; ok is
-// false for any other name.
+// Schema returns the JSON Schema (2020-12) of a kind's payload, or of "schedule", the specification of a schedule.
 var Schema = events.SchemasIn(schemas)
