@@ -8,13 +8,14 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 )
 
 //go:embed schemas.json
 var schemas []byte
 
 // own finds the schemas that the contract does not have.
-var own = events.SchemasIn(schemas)
+var own = plainjson.Members(schemas)
 
 // Types maps the names of schemas to the types that they are generated from.
 func Types() map[string]reflect.Type {
