@@ -21,6 +21,8 @@ type Tenant struct {
 	// they were allowed to sign.
 	Since   time.Time     `json:"since,omitzero"`
 	Retired []seal.Signer `json:"retired,omitempty"`
+	// Journals is the time since when runners may write only records of their pools into journals; zero means Always.
+	Journals time.Time `json:"journals,omitzero"`
 }
 
 // Names returns the names of the tenant's subjects and streams.

@@ -9,6 +9,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
+// Always is the time since when something holds that has always been so.
+var Always = time.Unix(0, 0).UTC()
+
 // planned are the facts by which plan operations change a job.
 var planned = []events.Kind{events.KindPlanEdited, events.KindRetryRequested, events.KindRerunRequested, events.KindFailRequested}
 
@@ -37,7 +40,10 @@ func (i *Identity) signer() (s seal.Signer, ok bool) {
 
 // Signers returns the keys of a tenant whose signatures count, and those whose signatures counted before.
 func (t *Tenant) Signers() seal.Signers {
-	list := seal.Signers{Since: t.Since, Journals: true}
+	list := seal.Signers{Since: t.Since, Journals: t.Journals}
+	if list.Journals.IsZero() {
+		list.Journals = Always
+	}
 	for at := range t.Identities {
 		if s, ok := t.Identities[at].signer(); ok {
 			list.Signers = append(list.Signers, s)

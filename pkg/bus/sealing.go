@@ -160,11 +160,14 @@ func signed(n events.Names, subject string) bool {
 // subjects.
 func (b *Bus) Signed() bool { return b.sealing.lists != "" }
 
-// JournalsOfPools reports whether runners may write records of journals only on the subjects of their pools, according to the list of
-// signers.
-func (b *Bus) JournalsOfPools() bool {
+// JournalsOfPools returns the time since when runners may write records of journals only on the subjects of their pools, according to the
+// list of signers; ok is false if they may write everywhere.
+func (b *Bus) JournalsOfPools() (since time.Time, ok bool) {
 	list := b.sealing.signers()
-	return list != nil && list.Journals
+	if list == nil || list.Journals.IsZero() {
+		return time.Time{}, false
+	}
+	return list.Journals, true
 }
 
 // Self returns what the key of this connection may sign; ok is false without a key, and without a list of signers that has it.

@@ -163,7 +163,7 @@ type journalCopy struct {
 // bringJournals writes the journals of an export, and closes the last ended run of each SubJob in its journal. Records of
 // an earlier import stay.
 func (a Archive) bringJournals(ctx context.Context, x *Export) error {
-	copies, err := x.copies(a.client.Names())
+	copies, err := x.copies(a.client.Names(), a.pools(x))
 	if err != nil {
 		return err
 	}
@@ -184,15 +184,28 @@ func (a Archive) bringJournals(ctx context.Context, x *Export) error {
 	return a.appendAll(ctx, copies)
 }
 
+// pools returns the pools on whose subjects the journals of an export have to be, so that the runs that go on here find them.
+func (a Archive) pools(x *Export) joblog.Pools {
+	if _, ok := a.client.bus.JournalsOfPools(); !ok {
+		return nil
+	}
+	log, _ := joblog.Fold(x.Resolved(), 0) // A job that cannot be folded does not go on.
+	return log.Pools()
+}
+
 // copies returns the journals by their subjects under other names.
-func (x *Export) copies(names events.Names) (map[string]*journalCopy, error) {
+func (x *Export) copies(names events.Names, pools joblog.Pools) (map[string]*journalCopy, error) {
 	ended, err := x.ended()
 	if err != nil {
 		return nil, err
 	}
 	copies := map[string]*journalCopy{}
 	of := func(subjob string) *journalCopy {
-		subject := names.JournalOf(x.Job, subjob)
+		pool, _ := pools.Of(subjob)
+		if pool == joblog.AnyPool {
+			pool = ""
+		}
+		subject := names.JournalIn(x.Job, subjob, pool)
 		if copies[subject] == nil {
 			copies[subject] = &journalCopy{subject: subject}
 		}

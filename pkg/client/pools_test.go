@@ -20,7 +20,7 @@ import (
 func listed(t *testing.T) *client.Client {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "signers.json")
-	if err := os.WriteFile(file, []byte(`{"since":"2100-01-01T00:00:00Z","journals":true,"signers":[]}`), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(`{"since":"2100-01-01T00:00:00Z","journals":"1970-01-01T00:00:00Z","signers":[]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	o := bustest.Start(t, bustest.Settings{Quiet: true}).Options("client-test")
@@ -38,7 +38,7 @@ func listed(t *testing.T) *client.Client {
 
 // Records of other pools count nowhere: not as calls, not in an export. An export names no pools, so it can be imported anywhere.
 func TestRecordsOfOtherPoolsAreNotShownOrExported(t *testing.T) {
-	from, to := listed(t), connect(t)
+	from, to, pooled := listed(t), connect(t), listed(t)
 	state(t, from, requested("j1", "x"))
 	plan := &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "g", Expert: "x", Pool: "old"}, {ID: "b", Goal: "g", Expert: "x", Pool: "new"}}}
 	state(t, from, events.Event{Kind: events.KindGraphCreated, Job: "j1", SubJob: events.PlanID, Run: 1, Data: &events.GraphCreated{Plan: plan}})
@@ -81,11 +81,16 @@ func TestRecordsOfOtherPoolsAreNotShownOrExported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := to.Archive().Import(t.Context(), x); err != nil {
-		t.Fatal(err)
+	for _, c := range []*client.Client{to, pooled} {
+		if err := c.Archive().Import(t.Context(), x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if entries, _, err := pooled.Bus().Journal("j1", "a").In("new").Read(t.Context()); err != nil || len(entries) != 3 { // A run that goes on there finds them.
+		t.Errorf("%+v, %v", entries, err)
 	}
 	for subjob, want := range map[string][]string{"a": {"once", "now"}, "b": nil, "ghost": nil, events.PlanID + "~1~investigate-1-1": {"asked"}} {
-		for name, c := range map[string]*client.Client{"with pools": from, "imported": to} {
+		for name, c := range map[string]*client.Client{"with pools": from, "imported": to, "imported where there are pools": pooled} {
 			if diff := cmp.Diff(want, keys(c, subjob)); diff != "" {
 				t.Errorf("calls of %s, %s: %s", subjob, name, diff)
 			}

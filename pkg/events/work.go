@@ -68,7 +68,7 @@ type Work struct {
 	ReportID       string          `json:"report_id"`              // ReportID is the Nats-Msg-Id of the report.
 	IdempotencyKey string          `json:"idempotency_key"`        // IdempotencyKey is the same for every delivery of this run: pass it to every system with effects.
 	ClaimSubject   string          `json:"claim_subject"`          // ClaimSubject is the subject of the SubJob's journal.
-	Former         []Tenure        `json:"former,omitempty"`       // Former are the pools of earlier runs, if claim_subject names a pool and they had others.
+	Former         []Tenure        `json:"former,omitempty"`       // Former are the pools of earlier runs, if claim_subject names a pool and they had others, or may have records without one.
 	Lease          Duration        `json:"lease"`                  // Lease is how long a claim holds without renewal.
 	CancelSubject  string          `json:"cancel_subject"`         // CancelSubject is the subject, over core NATS, that tells the worker to end the run at once.
 }
@@ -76,7 +76,7 @@ type Work struct {
 // Tenure says that earlier runs of a SubJob belonged to another pool than its current ones. Of that pool's records, only those of
 // runs up to Run count.
 type Tenure struct {
-	Pool string `json:"pool"` // Pool is the pool.
+	Pool string `json:"pool"` // Pool is the pool; empty for records on the subject without one.
 	Run  int    `json:"run"`  // Run is the last run in it.
 }
 

@@ -34,9 +34,9 @@ type Signer struct {
 type Signers struct {
 	// Since is the time from which facts need a signature: the beginning of a log may be older than the list.
 	Since time.Time `json:"since"`
-	// Journals is true if runners may write to journals only on the subjects of their pools, so that work has to name those
-	// subjects.
-	Journals bool `json:"journals,omitempty"`
+	// Journals is the time since when runners may write to journals only on the subjects of their pools, so that work has to name
+	// those subjects; zero if they may write everywhere.
+	Journals time.Time `json:"journals,omitzero"`
 	// Signers are the keys with what each may sign.
 	Signers []Signer `json:"signers"`
 }

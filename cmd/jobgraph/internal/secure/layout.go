@@ -130,8 +130,11 @@ func Make(dir string, c *Change) (*Layout, error) {
 	}
 	for i := range l.Tenants {
 		t := &l.Tenants[i]
-		if t.Since.IsZero() {
-			t.Since = time.Now().UTC()
+		switch {
+		case t.Since.IsZero():
+			t.Since, t.Journals = time.Now().UTC(), access.Always
+		case t.Journals.IsZero(): // A release of before has made it.
+			t.Journals = time.Now().UTC()
 		}
 		for j := range t.Identities {
 			rotate := slices.Contains(c.Rotate, t.Identities[j].Name) && slices.Contains(c.tenants(), t.Name)

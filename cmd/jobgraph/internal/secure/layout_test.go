@@ -2,6 +2,7 @@ package secure_test
 
 import (
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"os"
 	"path/filepath"
@@ -198,5 +199,51 @@ func TestAChangeThatCannotBeSaysWhy(t *testing.T) {
 	}
 	if _, err := secure.Make(filepath.Join(t.TempDir(), "a b"), &secure.Change{}); err == nil || !strings.Contains(err.Error(), "cannot hold") {
 		t.Errorf("a path with a space: %v", err)
+	}
+}
+
+// Runners of a new folder never wrote into journals of other pools; those of an older one did until it is made anew.
+func TestTheListSaysSinceWhenRunnersWriteOnlyTheirRecords(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "secure")
+	since := func(l *secure.Layout) time.Time {
+		t.Helper()
+		text, err := os.ReadFile(l.Signers(secure.DefaultTenant))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := seal.Load(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list.Journals
+	}
+	for range 2 {
+		if got := since(made(t, dir, secure.Change{})); !got.Equal(access.Always) {
+			t.Errorf("of a new folder since %s", got)
+		}
+	}
+	manifest, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil || len(manifest) != 1 {
+		t.Fatal(manifest, err)
+	}
+	text, err := os.ReadFile(manifest[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var folder map[string]any
+	if err := json.Unmarshal(text, &folder); err != nil {
+		t.Fatal(err)
+	}
+	delete(folder["tenants"].([]any)[0].(map[string]any), "journals") // As a release of before wrote it.
+	if text, err = json.Marshal(folder); err == nil {
+		err = os.WriteFile(manifest[0], text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now().Add(-time.Minute)
+	first := since(made(t, dir, secure.Change{}))
+	if first.Before(began) || !since(made(t, dir, secure.Change{})).Equal(first) {
+		t.Errorf("of an older folder since %s", first)
 	}
 }

@@ -117,15 +117,8 @@ func (r *run) overInLog(d *task.Decision) (bool, error) {
 	return r.loop.States.Reported(r.ctx, events.Address{Job: r.Job, SubJob: r.SubJob, Run: r.Run, Pool: r.Facts}, jobrun.BornOf(&r.Work))
 }
 
-// alone reports whether all records of the run must be on the subject of its claim. If the subjects of its facts name its pool, an
-// import may have left some on the subject without a pool.
-func (r *run) alone() bool {
-	if r.Facts == "" || r.Claims == "" {
-		return r.Facts == ""
-	}
-	entries, err := r.loop.Journal.Read(r.ctx, r.Job, r.SubJob)
-	return err == nil && len(entries) == 0
-}
+// alone reports whether all records of the run must be on the subject of its claim.
+func (r *run) alone() bool { return r.Facts == "" || r.Claims != "" && len(r.Former) == 0 }
 
 // moveClaim claims the run on the subject of its pool if the work, published before the permissions of its runners changed, names
 // another. From then on no runner of the pool may claim it elsewhere.

@@ -183,8 +183,10 @@ func (t *planningRun) work(c *planning.Command, card *events.Card, n int, late t
 		ClaimSubject:   names.JournalOf(t.w.Job, id), Lease: events.Duration(leaseOf(t.w)), CancelSubject: names.Cancel(t.w.Job, id),
 	}
 	w.ReportID = w.IdempotencyKey
-	if t.loop.Pooled && t.loop.Journaled() {
-		w.ClaimSubject = names.JournalIn(t.w.Job, id, pool)
+	if t.loop.Pooled {
+		if _, ok := t.loop.Journaled(); ok { // An import, which does not know its pool, may have left records without one.
+			w.ClaimSubject, w.Former = names.JournalIn(t.w.Job, id, pool), []events.Tenure{{Run: inquiryRun}}
+		}
 	}
 	if !r.Tools.IsZero() {
 		w.Tools = &r.Tools

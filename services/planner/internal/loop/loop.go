@@ -37,9 +37,9 @@ type Settings struct {
 	Catalog Catalog
 	// Pooled has the experts that are asked report on subjects that name their pool.
 	Pooled bool
-	// Journaled reports whether the runners may write to journals only on the subjects of their pools; it is called only if Pooled
-	// is true.
-	Journaled func() bool
+	// Journaled reports with ok whether the runners may write to journals only on the subjects of their pools; it is called only if
+	// Pooled is true.
+	Journaled func() (since time.Time, ok bool)
 	// Dispatcher issues work to the experts that are asked before planning.
 	Dispatcher Dispatcher
 	// History reads earlier turns of a session; may be nil.

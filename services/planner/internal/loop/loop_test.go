@@ -185,7 +185,7 @@ func (w *ports) run(t *testing.T, during func(), deliveries ...queue.Delivery) e
 		l.Items = func(string, string, int) Items { return w.items }
 	}
 	l.Dispatcher, l.History, l.Trace, l.Knowledge = w.desk, w.past, w.trace, w.known
-	l.Pooled, l.Journaled = w.pools, func() bool { return w.pools }
+	l.Pooled, l.Journaled = w.pools, func() (time.Time, bool) { return time.Time{}, w.pools }
 	w.loop = l
 	work, kill := context.WithCancel(t.Context())
 	defer kill()

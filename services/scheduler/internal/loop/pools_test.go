@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -36,22 +37,25 @@ func (s shelvedIn) Append(_ context.Context, r events.JournalRecord, _ uint64) (
 // If runners may only write records of their pools, a run is claimed and closed on the subject of its pool.
 func TestARunIsClaimedAndClosedOnTheSubjectOfItsPool(t *testing.T) {
 	plan := &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "g", Expert: "x", Pool: "old"}}}
+	born := time.Unix(0, 0) // That of the job.
 	edit := &events.RerunRequested{SubJob: "a", Edit: json.RawMessage(`{"expert":"y","pool":"new"}`)}
 	for name, c := range map[string]struct {
-		pooled, journaled bool
-		first, second     string
-		former            []events.Tenure
-		closed            []string
+		pooled        bool
+		since         time.Time
+		first, second string
+		former        []events.Tenure
+		closed        []string
 	}{
-		"without signers":         {false, true, "jobs.journal.j.a", "jobs.journal.j.a", nil, []string{""}},
-		"with an older list":      {true, false, "jobs.journal.j.a", "jobs.journal.j.a", nil, []string{"", "old"}},
-		"with a list of this one": {true, true, "jobs.journal.j.a.old", "jobs.journal.j.a.new", []events.Tenure{{Pool: "old", Run: 1}}, []string{"", "old"}},
+		"without signers":         {false, born.Add(-48 * time.Hour), "jobs.journal.j.a", "jobs.journal.j.a", nil, []string{""}},
+		"with an older list":      {true, time.Time{}, "jobs.journal.j.a", "jobs.journal.j.a", nil, []string{"", "old"}},
+		"with a list of this one": {true, born.Add(-48 * time.Hour), "jobs.journal.j.a.old", "jobs.journal.j.a.new", []events.Tenure{{Pool: "old", Run: 1}}, []string{"", "old"}},
+		"changed lately":          {true, born.Add(-time.Hour), "jobs.journal.j.a.old", "jobs.journal.j.a.new", []events.Tenure{{Pool: "old", Run: 1}, {Run: 2}}, []string{"", "old"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, journals := tell(t, events.Request{Goal: "g"}, plan), shelved{}
-			b.p.env.Pooled, b.p.env.Journaled, b.p.env.Journals = c.pooled, func() bool { return c.journaled }, journals
+			b.p.env.Pooled, b.p.env.Journaled, b.p.env.Journals = c.pooled, func() (time.Time, bool) { return c.since, !c.since.IsZero() }, journals
 			all, _ := b.work()
-			if w := all["a"]; w.ClaimSubject != c.first || w.Former != nil {
+			if w := all["a"]; w.ClaimSubject != c.first || (len(w.Former) > 0) != (len(c.former) == 2) {
 				t.Errorf("the first run is claimed on %s, after %v", w.ClaimSubject, w.Former)
 			}
 			if w := all[events.PlanID]; w != nil && w.ClaimSubject != "jobs.journal.j.~plan" {

@@ -25,9 +25,9 @@ type Settings struct {
 	CacheJobs int
 	// Pooled publishes the facts of runs on subjects that name the pool of the run.
 	Pooled bool
-	// Journaled reports whether runners may write to journals only on the subjects of their pools, so that claim_subject has to
-	// name the pool, too. It is called only if Pooled is true.
-	Journaled func() bool
+	// Journaled returns the time since when runners may write to journals only on the subjects of their pools, so that claim_subject
+	// has to name the pool, too; ok is false if they may write everywhere. It is called only if Pooled is true.
+	Journaled func() (since time.Time, ok bool)
 	// Window is the maximum number of runs in a pool's queue while more are ready, fewer if the pool is slower: waiting work is
 	// admitted by priority and session. 0 publishes all ready work.
 	Window int

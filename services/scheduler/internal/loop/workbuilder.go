@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
@@ -66,9 +68,7 @@ func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Comma
 		ClaimSubject:   b.Names.JournalOf(j.id, cmd.SubJob), Lease: requested.Rules.Lease,
 		CancelSubject: b.Names.Cancel(j.id, cmd.SubJob),
 	}
-	if pool := b.pooled(o.Pool); pool != "" && b.Journaled() {
-		w.ClaimSubject, w.Former = b.Names.JournalIn(j.id, cmd.SubJob, pool), o.Former
-	}
+	b.claimInPool(j, cmd, w)
 	w.ReportID = w.IdempotencyKey
 	if o.Session != "" {
 		w.Session, w.Parent = o.Session, r.Session
@@ -104,6 +104,26 @@ func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Comma
 		return w, b.finalizeRequest(ctx, j, o, r, w)
 	}
 	return w, nil
+}
+
+// changeover is how long after the change schedulers may still issue work in the old way, until they have the new list of signers.
+const changeover = 24 * time.Hour
+
+// claimInPool has a run claimed on the subject of its pool, where runners may write no other. The runs of a job from before may have
+// records on the subject without a pool.
+func (b *workBuilder) claimInPool(j *job, cmd *graph.Command, w *events.Work) {
+	pool := b.pooled(cmd.Order.Pool)
+	if pool == "" {
+		return
+	}
+	since, ok := b.Journaled()
+	if !ok {
+		return
+	}
+	w.ClaimSubject, w.Former = b.Names.JournalIn(j.id, cmd.SubJob, pool), cmd.Order.Former
+	if j.state.Created.Before(since.Add(changeover)) {
+		w.Former = append(slices.Clip(w.Former), events.Tenure{Run: cmd.Run})
+	}
 }
 
 // addBrief adds to complete work what the run should know about its job.
