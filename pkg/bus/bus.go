@@ -129,7 +129,7 @@ func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
 	b.items = newItems(b)
 	js, err := jetstream.New(nc)
 	if b.js = (asking{js, nc, o.denials}); err == nil {
-		b.pub, err = newPublisher(nc, o.AckTimeout, o.MaxPending)
+		b.pub, err = newPublisher(nc, o.AckTimeout, o.MaxPending, b.taken)
 	}
 	if err != nil {
 		if owned {

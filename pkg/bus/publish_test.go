@@ -49,6 +49,39 @@ func TestRepeatedMessageIDGivesTheFirstSequence(t *testing.T) {
 	}
 }
 
+// A message is stored although another one has its id, and only a repeat of the same message counts as one.
+func TestAnIDThatIsTakenByAnotherMessageDropsNothing(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{}).Bus("test")
+	named := func(m events.Message) events.Message {
+		m.Header = map[string][]string{events.HeaderMsgID: {"same"}}
+		return m
+	}
+	work := func(subjob string) events.Message {
+		return named(events.Message{Subject: b.Names().WorkFor("p", "e", "j1", subjob, 1), Body: []byte(`{}`)})
+	}
+	for stream, pair := range map[string][2]func() events.Message{
+		b.Names().Log:  {func() events.Message { return named(fact(b, "j1", "thief")) }, func() events.Message { return named(fact(b, "j1", "a")) }},
+		b.Names().Work: {func() events.Message { return work("thief") }, func() events.Message { return work("a") }},
+	} {
+		thief, mine := pair[0], pair[1]
+		if first, second := put(t, b, thief()), put(t, b, thief()); first != second {
+			t.Errorf("%s: a repeat has sequence %d, the first %d", stream, second, first)
+		}
+		seq := put(t, b, mine())
+		if m, err := b.Streams().LastOn(t.Context(), stream, mine().Subject); err != nil || m.Seq != seq {
+			t.Errorf("%s: the message is said to be at %d, but is at %d (%v)", stream, seq, m.Seq, err)
+		}
+		_, err := b.Publish(t.Context(), mine(), bus.ExpectNone())
+		wantErr(t, err, bus.ErrConflict)
+	}
+	noErr(t, b.Streams().Purge(t.Context(), b.Names().Work, work("thief").Subject)) // As if it was done.
+	_, err := b.Publish(t.Context(), work("b"), bus.ExpectNone())
+	noErr(t, err)
+	if m, err := b.Streams().LastOn(t.Context(), b.Names().Work, work("b").Subject); err != nil || m.Seq == 0 {
+		t.Errorf("the work is lost (%v)", err)
+	}
+}
+
 func TestPublishRefusesWhatIsTooLarge(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{MaxPayload: 300 << 10}).Bus("test")
 	m := fact(b, "j1", "a")

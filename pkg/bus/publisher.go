@@ -26,6 +26,9 @@ type waiting struct {
 	err     error
 	done    bool
 	told    chan struct{} // Created by the first waiter, closed when done.
+	// named is set for a message with an id; repeat is the stream that dropped it as the repeat of the message at seq, "" for none.
+	named  *named
+	repeat string
 }
 
 // publisher sends messages and matches acknowledgements to them, with one subscription and one timer.
@@ -35,6 +38,8 @@ type publisher struct {
 	window  int
 	inbox   string
 	sub     *nats.Subscription
+	// taken is Bus.taken.
+	taken func(ctx context.Context, stream string, seq uint64, subject string) (bool, error)
 
 	mu      sync.Mutex // Guards everything below and every waiting.
 	room    sync.Cond  // Signalled when len(pending) falls below window, and on close.
@@ -47,8 +52,8 @@ type publisher struct {
 	closed bool
 }
 
-func newPublisher(nc *nats.Conn, timeout time.Duration, window int) (*publisher, error) {
-	p := &publisher{nc: nc, timeout: timeout, window: window, inbox: nc.NewInbox() + ".", pending: map[uint64]*waiting{}}
+func newPublisher(nc *nats.Conn, timeout time.Duration, window int, taken func(context.Context, string, uint64, string) (bool, error)) (*publisher, error) {
+	p := &publisher{nc: nc, timeout: timeout, window: window, taken: taken, inbox: nc.NewInbox() + ".", pending: map[uint64]*waiting{}}
 	p.room.L = &p.mu
 	sub, err := nc.Subscribe(p.inbox+"*", p.answer)
 	if err != nil {
@@ -65,6 +70,9 @@ func (p *publisher) send(m events.Message, e Expect) Ack {
 	}
 	e.write(header)
 	w := &waiting{p: p, subject: m.Subject}
+	if m.Get(events.HeaderMsgID) != "" {
+		w.named = &named{message: m, expect: e}
+	}
 	id, ok := p.register(w)
 	if !ok {
 		return Ack{w}
@@ -141,6 +149,9 @@ func (p *publisher) answer(m *nats.Msg) {
 		return
 	}
 	seq, err := parseAck(m.Data)
+	if err == nil && bytes.Contains(m.Data, []byte(`"duplicate"`)) {
+		p.repeated(id, m.Data)
+	}
 	p.settle(id, seq, err)
 }
 
@@ -248,21 +259,25 @@ func (w *waiting) wait(ctx context.Context) (uint64, error) {
 		return w.seq, w.err
 	}
 	w.p.mu.Lock()
-	if w.done {
+	if !w.done {
+		if w.told == nil {
+			w.told = make(chan struct{})
+		}
+		told := w.told
 		w.p.mu.Unlock()
-		return w.seq, w.err
+		select {
+		case <-told:
+		case <-ctx.Done():
+			return 0, fmt.Errorf("%w: %w", ErrUnknown, ctx.Err())
+		}
+		w.p.mu.Lock()
 	}
-	if w.told == nil {
-		w.told = make(chan struct{})
-	}
-	told := w.told
+	repeat := w.repeat
 	w.p.mu.Unlock()
-	select {
-	case <-told:
+	if repeat == "" {
 		return w.seq, w.err
-	case <-ctx.Done():
-		return 0, fmt.Errorf("%w: %w", ErrUnknown, ctx.Err())
 	}
+	return w.named.distinct(ctx, w)
 }
 
 // failed returns the Ack of a message that was never sent.

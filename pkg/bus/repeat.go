@@ -1,0 +1,83 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/nats-io/nuid"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+// A stream drops a message whose id it has seen, whatever the message is and whoever published the first one with that id. Ids of facts
+// can be predicted, so a program that may publish anything into the stream could use them first. A message that was dropped as the
+// repeat of a different one is therefore published again under an id that nobody can predict.
+
+// named is a message with an id, kept until its acknowledgement has come.
+type named struct {
+	message events.Message
+	expect  Expect
+
+	mu      sync.Mutex // Guards the fields below; held while one of several waiters finds out.
+	settled bool
+	seq     uint64
+}
+
+// repeated notes that a stream has dropped a message as a repeat.
+func (p *publisher) repeated(id uint64, ack []byte) {
+	var answer struct {
+		Stream    string `json:"stream"`
+		Duplicate bool   `json:"duplicate"`
+	}
+	if json.Unmarshal(ack, &answer) != nil || !answer.Duplicate {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w := p.pending[id]; w != nil && w.named != nil {
+		w.repeat = answer.Stream
+	}
+}
+
+// distinct returns the sequence of a message that was dropped as a repeat: that of the first message with its id or, if that is a
+// different message, its own after it was published again. Errors: ErrUnknown if the first message cannot be read, and those of Publish.
+func (n *named) distinct(ctx context.Context, w *waiting) (uint64, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.settled {
+		return n.seq, nil
+	}
+	taken, err := w.p.taken(ctx, w.repeat, w.seq, w.subject)
+	if err != nil {
+		return 0, fmt.Errorf("%w: look at what has the same id: %w", ErrUnknown, err)
+	}
+	n.seq = w.seq
+	if taken {
+		n.message.Header[events.HeaderMsgID] = []string{n.message.Get(events.HeaderMsgID) + "~" + nuid.Next()}
+		if n.seq, err = w.p.send(n.message, n.expect).Wait(ctx); err != nil {
+			return 0, err
+		}
+	}
+	n.settled = true
+	return n.seq, nil
+}
+
+// taken reports whether the id of a message belongs to a message on another subject, at a sequence of a stream. Nothing is known of a
+// message that was removed: work is then published again, and its journal rejects a second run; a fact is not, since its job was
+// deleted. Without the permission to read the stream, it counts as a repeat.
+func (b *Bus) taken(ctx context.Context, stream string, seq uint64, subject string) (bool, error) {
+	if stream != b.names.Log && stream != b.names.Work {
+		return false, nil // All publishers of the others trust one another.
+	}
+	first, err := b.leader(ctx, stream, query{Seq: seq})
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return stream == b.names.Work, nil
+	case errors.Is(err, ErrNotPermitted):
+		return false, nil
+	}
+	return err == nil && first.Subject != subject, err
+}
