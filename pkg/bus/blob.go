@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -92,17 +91,17 @@ func (o Blobs) put(ctx context.Context, job string, ref events.Ref, id string, d
 	if len(data) <= chunkSize && !o.bus.denials.known(o.stream()) {
 		acks = o.sendChunks(id, data)
 	}
-	_, err := o.bus.leader(ctx, o.stream(), query{LastFor: o.subject(job, ref.Digest)})
+	there, last, err := o.held(ctx, job, ref.Digest)
 	switch {
-	case err == nil && len(acks) > 0:
+	case err != nil:
+		return err
+	case there && len(acks) > 0:
 		if err := stored(ctx, acks); err != nil {
 			return err
 		}
 		return o.drop(ctx, id)
-	case err == nil:
+	case there:
 		return nil
-	case !errors.Is(err, ErrNotFound):
-		return err
 	}
 	if len(acks) == 0 {
 		acks = o.sendChunks(id, data)
@@ -114,7 +113,7 @@ func (o Blobs) put(ctx context.Context, job string, ref events.Ref, id string, d
 	if err != nil {
 		return err
 	}
-	return o.describe(ctx, job, ref, blobInfo{
+	return o.describe(ctx, job, ref, last, blobInfo{
 		NUID: id, Chunks: uint32(len(acks)), Digest: digestOf(digest),
 	})
 }
@@ -137,22 +136,6 @@ func stored(ctx context.Context, acks []Ack) error {
 	return nil
 }
 
-// describe publishes the description that turns the chunks into an object. If another writer was faster, it removes the
-// chunks, because the same bytes are stored already.
-func (o Blobs) describe(ctx context.Context, job string, ref events.Ref, info blobInfo) error {
-	info.Name, info.Bucket, info.Size, info.ModTime = job+"/"+ref.Digest, o.bus.names.Blobs, ref.Size, time.Now().UTC()
-	info.Options = map[string]uint32{"max_chunk_size": chunkSize}
-	body, err := json.Marshal(info)
-	if err != nil {
-		return err
-	}
-	_, err = o.bus.Publish(ctx, events.Message{Subject: o.subject(job, ref.Digest), Body: body}, ExpectNone())
-	if errors.Is(err, ErrConflict) {
-		return o.drop(ctx, info.NUID)
-	}
-	return err
-}
-
 // drop removes chunks to which no description refers. Someone who may not remove anything leaves them; they go with the job.
 func (o Blobs) drop(ctx context.Context, id string) error {
 	err := o.bus.Streams().Purge(ctx, o.stream(), o.chunks(id))
@@ -173,19 +156,15 @@ func (o Blobs) Get(ctx context.Context, job, digest string) ([]byte, error) {
 	return data, nil
 }
 
-func (o Blobs) get(ctx context.Context, job, digest string) ([]byte, error) {
-	info, at, err := o.info(ctx, job, digest)
-	if err != nil {
-		return nil, err
-	}
-	data, err := o.content(ctx, info, at)
-	if err != nil {
-		return nil, err
-	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != digest {
-		return nil, fmt.Errorf("%w: its bytes do not have this digest", ErrNotFound)
-	}
-	return data, nil
+func (o Blobs) get(ctx context.Context, job, digest string) (data []byte, err error) {
+	_, _, err = o.described(ctx, job, digest, func(info *blobInfo, at uint64) (err error) {
+		data, err = o.content(ctx, info, at)
+		if sum := sha256.Sum256(data); err == nil && hex.EncodeToString(sum[:]) != digest {
+			err = fmt.Errorf("%w: its bytes do not have this digest", ErrNotFound)
+		}
+		return err
+	})
+	return data, err
 }
 
 // content joins the chunks of a blob, which are stored before its description.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -45,8 +44,8 @@ func (o Blobs) putFrom(ctx context.Context, job string, r io.ReadSeeker, about m
 		return events.Ref{}, fmt.Errorf("%w: at most %d bytes", ErrTooLarge, MaxBlob)
 	}
 	ref := events.Ref{Digest: hex.EncodeToString(sum.Sum(nil)), Size: size}
-	_, err = o.bus.leader(ctx, o.stream(), query{LastFor: o.subject(job, ref.Digest)})
-	if !errors.Is(err, ErrNotFound) {
+	there, last, err := o.held(ctx, job, ref.Digest)
+	if there || err != nil {
 		return ref, err
 	}
 	if _, err := r.Seek(start, io.SeekStart); err != nil {
@@ -58,7 +57,7 @@ func (o Blobs) putFrom(ctx context.Context, job string, r io.ReadSeeker, about m
 		// No description refers to these chunks. If they cannot be removed now, they are removed with the job.
 		return events.Ref{}, errors.Join(err, o.drop(context.WithoutCancel(ctx), id))
 	}
-	return ref, o.describe(ctx, job, ref, blobInfo{NUID: id, Chunks: chunks, Digest: digestOf(sum.Sum(nil)), Metadata: about})
+	return ref, o.describe(ctx, job, ref, last, blobInfo{NUID: id, Chunks: chunks, Digest: digestOf(sum.Sum(nil)), Metadata: about})
 }
 
 // sendFrom stores the chunks of a blob, at most maxUnstored at a time, and checks that they match ref.
@@ -105,7 +104,7 @@ func (a *attended) Read(p []byte) (int, error) {
 // GetTo is Get for blobs that need not fit into memory. The digest is known only at the end, so the bytes written are valid
 // only if it returns no error. Errors: those of Get and of the writer.
 func (o Blobs) GetTo(ctx context.Context, job, digest string, w io.Writer) error {
-	info, at, err := o.info(ctx, job, digest)
+	info, at, err := o.only(ctx, job, digest)
 	if err == nil {
 		err = o.writeTo(ctx, info, at, digest, w)
 	}
@@ -133,22 +132,4 @@ func (o Blobs) writeTo(ctx context.Context, info *blobInfo, before uint64, diges
 		return fmt.Errorf("%w: its bytes do not have this digest", ErrNotFound)
 	}
 	return nil
-}
-
-// info finds the description of a blob and its sequence: the first one, since only that was written under the expectation that there
-// is none.
-func (o Blobs) info(ctx context.Context, job, digest string) (*blobInfo, uint64, error) {
-	q := query{Seq: 1, NextFor: o.subject(job, digest)}
-	s, err := o.bus.direct(ctx, o.stream(), q)
-	if err != nil {
-		s, err = o.bus.leader(ctx, o.stream(), q)
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	var info blobInfo
-	if err := json.Unmarshal(s.Body, &info); err != nil || info.Deleted || info.Size < 0 || info.Size > MaxBlob {
-		return nil, 0, fmt.Errorf("%w: it was deleted or has no valid description", ErrNotFound)
-	}
-	return &info, s.Seq, nil
 }
