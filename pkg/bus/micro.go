@@ -182,6 +182,23 @@ func (s Services) Signer(ctx context.Context) (who *seal.Signer, asked bool, err
 	return s.bus.sealing.signer(&r.message, r.at)
 }
 
+// Answer makes the answer of an Endpoint: a value as JSON, or an error in the one form of faults. Several faults are a rejection, with the
+// id of the job if there is one, behind the first. Errors: any err that is no fault, and of a value that JSON cannot have.
+func Answer(job string, value any, err error) (body []byte, fault *events.Fault, _ error) {
+	var faults events.Faults
+	switch {
+	case err == nil:
+		body, err = json.Marshal(value)
+		return body, nil, err
+	case errors.As(err, &faults) && len(faults) > 0:
+		body, err = json.Marshal(events.Rejection{JobID: job, Faults: faults})
+		return body, &faults[0], err
+	case errors.As(err, &fault):
+		return nil, fault, nil
+	}
+	return nil, nil, err
+}
+
 // oneLine converts a text to a form that fits into a header.
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")

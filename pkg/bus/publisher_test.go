@@ -11,24 +11,37 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
+// unanswered is a bus without streams: what is published waits in a channel for an answer of the test.
+func unanswered(t *testing.T) (*bus.Bus, chan *nats.Msg) {
+	t.Helper()
+	server := bustest.Start(t, bustest.Settings{Quiet: true})
+	b := server.Connect("test")
+	return b, overhear(t, server, b)
+}
+
+// overhear receives what is published, in the place of a stream.
+func overhear(t *testing.T, server *bustest.Server, b *bus.Bus) chan *nats.Msg {
+	t.Helper()
+	raw, err := nats.Connect("", nats.InProcessServer(server))
+	noErr(t, err)
+	t.Cleanup(raw.Close)
+	asked := make(chan *nats.Msg, 8)
+	_, err = raw.ChanSubscribe(b.Names().AllEvents(), asked)
+	noErr(t, err)
+	noErr(t, raw.Flush())
+	return asked
+}
+
 // A subject for answers is used again, but never one to which an answer may still come.
 func TestALateAnswerIsTakenForNoOthers(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
-		server := bustest.Start(t, bustest.Settings{Quiet: true})
-		b := server.Connect("test")
-		raw, err := nats.Connect("", nats.InProcessServer(server))
-		noErr(t, err)
-		defer raw.Close()
-		asked := make(chan *nats.Msg, 8)
-		_, err = raw.ChanSubscribe(b.Names().AllEvents(), asked)
-		noErr(t, err)
-		noErr(t, raw.Flush())
+		b, asked := unanswered(t)
 		publish := func(key string) (bus.Ack, *nats.Msg) {
 			ack := b.PublishAsync(fact(b, "j1", key), bus.Expect{})
 			return ack, <-asked
 		}
 		lost, late := publish("a")
-		_, err = lost.Wait(t.Context())
+		_, err := lost.Wait(t.Context())
 		wantErr(t, err, bus.ErrUnknown)
 
 		answered, m := publish("b")
@@ -53,19 +66,11 @@ func TestALateAnswerIsTakenForNoOthers(t *testing.T) {
 
 func TestASubjectForAnAnswerThatTheClientGaveUpIsNotUsedAgain(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
-		server := bustest.Start(t, bustest.Settings{Quiet: true})
-		b := server.Connect("test")
-		raw, err := nats.Connect("", nats.InProcessServer(server))
-		noErr(t, err)
-		defer raw.Close()
-		asked := make(chan *nats.Msg, 8)
-		_, err = raw.ChanSubscribe(b.Names().AllEvents(), asked)
-		noErr(t, err)
-		noErr(t, raw.Flush())
+		b, asked := unanswered(t)
 		answered := b.PublishAsync(fact(b, "j1", "a"), bus.Expect{})
 		first := <-asked
 		noErr(t, first.Respond([]byte(`{"stream":"s","seq":7}`)))
-		_, err = answered.Wait(t.Context())
+		_, err := answered.Wait(t.Context())
 		noErr(t, err)
 		if _, err = b.PublishAsync(events.Message{}, bus.Expect{}).Wait(t.Context()); err == nil { // Takes the subject of the first.
 			t.Fatal("a message without a subject was sent")
@@ -80,15 +85,7 @@ func TestASubjectForAnAnswerThatTheClientGaveUpIsNotUsedAgain(t *testing.T) {
 // After an answer that there is no responder, or an empty one, another answer may follow.
 func TestASubjectIsUsedAgainBehindAnAnswerThatIsFinal(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
-		server := bustest.Start(t, bustest.Settings{Quiet: true})
-		b := server.Connect("test")
-		raw, err := nats.Connect("", nats.InProcessServer(server))
-		noErr(t, err)
-		defer raw.Close()
-		asked := make(chan *nats.Msg, 8)
-		_, err = raw.ChanSubscribe(b.Names().AllEvents(), asked)
-		noErr(t, err)
-		noErr(t, raw.Flush())
+		b, asked := unanswered(t)
 		ack := b.PublishAsync(fact(b, "j1", "a"), bus.Expect{})
 		for _, c := range []struct {
 			answer string
@@ -122,13 +119,7 @@ func TestThePatienceOfAPublishBeginsWhenItIsSent(t *testing.T) {
 		b, err := bus.Connect(t.Context(), o)
 		noErr(t, err)
 		defer b.Close()
-		raw, err := nats.Connect("", nats.InProcessServer(server))
-		noErr(t, err)
-		defer raw.Close()
-		asked := make(chan *nats.Msg, 8)
-		_, err = raw.ChanSubscribe(b.Names().AllEvents(), asked)
-		noErr(t, err)
-		noErr(t, raw.Flush())
+		overhear(t, server, b)
 		b.PublishAsync(fact(b, "j1", "a"), bus.Expect{})
 		<-time.After(patience / 10)
 		b.PublishAsync(fact(b, "j1", "b"), bus.Expect{})

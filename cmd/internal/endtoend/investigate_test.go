@@ -53,45 +53,34 @@ func (s *system) informed(v *voice, job string) {
 // proves C12
 // proves D5
 func TestAPlannerThatDiesWhileSomebodyLooksAroundPaysNobodyTwice(t *testing.T) {
-	virtual(t, func(s *system) {
-		paid := 0
-		s.looker(&paid)
-		v := onePlan()
-		s.model = v
-		s.start(schedulerName, nil)
-		s.start(runnerName, nil)
-		dies := s.start(plannerName, nil)
-		<-time.After(2 * time.Second) // Every card is announced.
-		s.Submit(events.Request{ID: "j", Goal: "g", Profile: "graph"})
-		s.asked("j")
-		dies.Crash(dies.bus)
-		s.start(plannerName, nil)
-		s.informed(v, "j")
-		if paid != 1 {
-			t.Errorf("paid %d times", paid)
-		}
-	})
+	if paid := paidAfterDeath(t, plannerName, runnerName); paid != 1 {
+		t.Errorf("paid %d times", paid)
+	}
 }
 
 func TestARunnerThatDiesWhileItLooksAroundIsReplaced(t *testing.T) {
+	if paid := paidAfterDeath(t, runnerName, plannerName); paid != 2 {
+		t.Errorf("paid %d times: the call under way may be repeated, and no other", paid)
+	}
+}
+
+// paidAfterDeath is how often looking around was paid for when a service died meanwhile and was started again.
+func paidAfterDeath(t *testing.T, dying, other string) (paid int) {
 	virtual(t, func(s *system) {
-		paid := 0
 		s.looker(&paid)
 		v := onePlan()
 		s.model = v
 		s.start(schedulerName, nil)
-		s.start(plannerName, nil)
-		dies := s.start(runnerName, nil)
+		s.start(other, nil)
+		dies := s.start(dying, nil)
 		<-time.After(2 * time.Second) // Every card is announced.
 		s.Submit(events.Request{ID: "j", Goal: "g", Profile: "graph"})
 		s.asked("j")
 		dies.Crash(dies.bus)
-		s.start(runnerName, nil)
+		s.start(dying, nil)
 		s.informed(v, "j")
-		if paid != 2 {
-			t.Errorf("paid %d times: the call under way may be repeated, and no other", paid)
-		}
 	})
+	return paid
 }
 
 func TestNobodyLooksAroundForAJobThatWasStopped(t *testing.T) {

@@ -152,10 +152,10 @@ func (w *workers) rewrite(job, old, other string) {
 	}
 }
 
-// A state without a digest was written by the previous release: it is folded once and saved with a digest, and no event is
-// published again.
-func TestAStateOfTheReleaseBeforeIsHeldAgainstTheLogAndSavedWithADigest(t *testing.T) {
-	w := newWorkers(t, func(work *events.Work) *events.SubJobReported {
+// newHalfway has a job whose last step was not reported, no scheduler, and the state that the last one saved.
+func newHalfway(t *testing.T) (w *workers, state []byte) {
+	t.Helper()
+	w = newWorkers(t, func(work *events.Work) *events.SubJobReported {
 		if work.SubJob == "d" {
 			return nil
 		}
@@ -167,10 +167,17 @@ func TestAStateOfTheReleaseBeforeIsHeldAgainstTheLogAndSavedWithADigest(t *testi
 	if err := scheduler.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	value, _, err := w.Bus.State().GetLeader(t.Context(), "j")
+	state, _, err := w.Bus.State().GetLeader(t.Context(), "j")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return w, state
+}
+
+// A state without a digest was written by the previous release: it is folded once and saved with a digest, and no event is
+// published again.
+func TestAStateOfTheReleaseBeforeIsHeldAgainstTheLogAndSavedWithADigest(t *testing.T) {
+	w, value := newHalfway(t)
 	digest := kept.Read(value).Digest
 	w.rewrite("j", `,"digest":"`+digest+`"`, "")
 	told := func() (n int) {
@@ -180,14 +187,14 @@ func TestAStateOfTheReleaseBeforeIsHeldAgainstTheLogAndSavedWithADigest(t *testi
 		return n
 	}
 	before := told()
-	scheduler = w.schedule(Default(), Deps{})
+	scheduler := w.schedule(Default(), Deps{})
 	w.Publish(w.Names.Event("j", events.KindTimerFired, graph.TurnTimer()), []byte(`{"timer":"`+graph.TurnTimer()+`"}`))
 	w.Await(w.Names.JobEvents("j"), func(e events.Event) bool { return e.Kind == events.KindTimerFired })
 	w.settled()
 	if err := scheduler.Stop(); err != nil {
 		t.Error(err)
 	}
-	value, _, err = w.Bus.State().GetLeader(t.Context(), "j")
+	value, _, err := w.Bus.State().GetLeader(t.Context(), "j")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -145,22 +145,7 @@ func TestBytesOnTheRequestOfAFinishedJobLeaveItAsItIs(t *testing.T) {
 }
 
 func TestAStateOfAnotherLogIsThrownAwayAndFoldedAgain(t *testing.T) {
-	w := newWorkers(t, func(work *events.Work) *events.SubJobReported {
-		if work.SubJob == "d" {
-			return nil
-		}
-		return &events.SubJobReported{Outcome: events.Success}
-	})
-	scheduler := w.schedule(Default(), Deps{})
-	w.Submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
-	w.saved("j", func(s *graph.State) bool { return s.Progress.Done == 3 })
-	if err := scheduler.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	value, _, err := w.Bus.State().GetLeader(t.Context(), "j")
-	if err != nil {
-		t.Fatal(err)
-	}
+	w, value := newHalfway(t)
 	rolled := strings.Replace(string(value), `"status":"RUNNING"`, `"status":"FAILED"`, 1)
 	rolled = strings.Replace(rolled, `"event_id":"`, `"event_id":"of another log `, 1)
 	if rolled == string(value) {

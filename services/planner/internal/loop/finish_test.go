@@ -2,7 +2,6 @@ package loop
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -74,17 +73,7 @@ func TestNoFinishedCallForWordsIsMadeAgainAfterACrash(t *testing.T) {
 	for _, point := range []Point{AtTaken, AtClaim, AtIntent, AtAnswered, AtKept, AtPublish, AtPublished, AtAcked} {
 		synctest.Test(t, func(t *testing.T) {
 			w, m := finisher("x")
-			killed := errors.New("killed")
-			w.hook = func(p Point) error {
-				if p == point {
-					return killed
-				}
-				return nil
-			}
-			if err := w.run(t, nil, w.finishing(t, done(1))); !errors.Is(err, killed) {
-				t.Fatalf("%s: %v", point, err)
-			}
-			w.hook = nil
+			w.dies(t, point, w.finishing(t, done(1)))
 			<-time.After(time.Minute) // In virtual time: the lease of the dead one passes.
 			again := w.finishing(t, done(1))
 			again.Count = 2

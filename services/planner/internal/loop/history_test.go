@@ -38,17 +38,7 @@ func TestWhatWasSaidIsReadOnceAndAResumedPlanningSeesTheSame(t *testing.T) {
 			w := newPorts("x")
 			m, past := &tongue{says: onePlan}, &memory{}
 			w.model, w.past = m, past
-			killed := errors.New("killed")
-			w.hook = func(p Point) error {
-				if p == point {
-					return killed
-				}
-				return nil
-			}
-			if err := w.run(t, nil, w.delivery(t, talking())); !errors.Is(err, killed) {
-				t.Fatal(err)
-			}
-			w.hook = nil
+			w.dies(t, point, w.delivery(t, talking()))
 			<-time.After(time.Minute) // In virtual time: the lease of the dead one passes.
 			if err := w.run(t, nil, w.delivery(t, talking())); err != nil {
 				t.Fatal(err)

@@ -3,7 +3,6 @@ package loop
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -127,17 +126,7 @@ func TestNobodyIsAskedTwiceAfterACrashAtAnyPoint(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			o := &office{reports: map[string]*events.SubJobReported{"x": found("up"), "y": found("fine")}}
 			w, m := curious(o)
-			killed := errors.New("killed")
-			w.hook = func(p Point) error {
-				if p == point {
-					return killed
-				}
-				return nil
-			}
-			if err := w.run(t, nil, w.delivery(t, goal())); !errors.Is(err, killed) {
-				t.Fatalf("%s: %v", point, err)
-			}
-			w.hook = nil
+			w.dies(t, point, w.delivery(t, goal()))
 			<-time.After(10 * time.Minute) // In virtual time: lease and limit pass.
 			if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
 				t.Fatal(err)

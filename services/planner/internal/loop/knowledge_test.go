@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -41,17 +40,7 @@ func TestPlanningIsToldWhatTheNamedBasesSayAndAResumedOneSeesTheSame(t *testing.
 		w := newPorts("x")
 		m, l := &tongue{says: onePlan}, &library{}
 		w.model, w.known = m, l
-		killed := errors.New("killed")
-		w.hook = func(p Point) error {
-			if p == AtAnswered {
-				return killed
-			}
-			return nil
-		}
-		if err := w.run(t, nil, w.delivery(t, informed())); !errors.Is(err, killed) {
-			t.Fatal(err)
-		}
-		w.hook = nil
+		w.dies(t, AtAnswered, w.delivery(t, informed()))
 		<-time.After(time.Minute) // In virtual time: the lease of the dead planner passes.
 		if err := w.run(t, nil, w.delivery(t, informed())); err != nil {
 			t.Fatal(err)

@@ -204,6 +204,22 @@ func (w *ports) run(t *testing.T, during func(), deliveries ...queue.Delivery) e
 	return <-done
 }
 
+// dies passes a delivery to a loop that is killed at a point.
+func (w *ports) dies(t *testing.T, point Point, d queue.Delivery) {
+	t.Helper()
+	killed := errors.New("killed")
+	w.hook = func(p Point) error {
+		if p == point {
+			return killed
+		}
+		return nil
+	}
+	if err := w.run(t, nil, d); !errors.Is(err, killed) {
+		t.Fatalf("at %s: %v", point, err)
+	}
+	w.hook = nil
+}
+
 func (w *ports) delivery(t *testing.T, o events.Work) queue.Delivery {
 	t.Helper()
 	body, err := json.Marshal(o)
@@ -386,16 +402,7 @@ func TestACrashAtAnyPointLeavesTheWorkToOthers(t *testing.T) {
 	for _, point := range []Point{AtTaken, AtBlob, AtPublish, AtPublished, AtAcked} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newPorts("x")
-			killed := errors.New("killed")
-			w.hook = func(p Point) error {
-				if p == point {
-					return killed
-				}
-				return nil
-			}
-			if err := w.run(t, nil, w.delivery(t, order(large))); !errors.Is(err, killed) {
-				t.Errorf("%s: %v", point, err)
-			}
+			w.dies(t, point, w.delivery(t, order(large)))
 			all := strings.Join(w.lines, ",")
 			if strings.Contains(all, "ack") != (point == AtAcked) || strings.Contains(all, "nak") || strings.Contains(all, "drained") {
 				t.Errorf("%s: %s", point, all)

@@ -106,17 +106,7 @@ func TestAFinishedCallIsNotMadeAgainAfterACrashAtAnyPoint(t *testing.T) {
 			w := newPorts("x")
 			m := &tongue{says: onePlan}
 			w.model = m
-			killed := errors.New("killed")
-			w.hook = func(p Point) error {
-				if p == point {
-					return killed
-				}
-				return nil
-			}
-			if err := w.run(t, nil, w.delivery(t, goal())); !errors.Is(err, killed) {
-				t.Fatalf("%s: %v", point, err)
-			}
-			w.hook = nil
+			w.dies(t, point, w.delivery(t, goal()))
 			<-time.After(time.Minute) // In virtual time: the lease of the dead one passes.
 			again := w.delivery(t, goal())
 			again.Count = 2

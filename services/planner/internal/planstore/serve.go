@@ -2,8 +2,6 @@ package planstore
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -37,21 +35,9 @@ func (s *Store) serve(ctx context.Context, command string, request []byte) (Repl
 
 // reply writes an answer, or an error as faults: several of them as a rejection after the first.
 func (s *Store) reply(answer Reply, err error) ([]byte, *events.Fault) {
-	var body []byte
+	body, fault, err := bus.Answer("", answer, err)
 	if err == nil {
-		body, err = json.Marshal(answer)
-	}
-	if err == nil {
-		return body, nil
-	}
-	var faults events.Faults
-	var fault *events.Fault
-	switch {
-	case errors.As(err, &faults) && len(faults) > 0:
-		body, _ = json.Marshal(events.Rejection{Faults: faults}) // Strings and numbers always are JSON.
-		return body, &faults[0]
-	case errors.As(err, &fault):
-		return nil, fault
+		return body, fault
 	}
 	s.logger.Warn("plan operation failed", "error", err)
 	return nil, &events.Fault{Code: events.CodeUnavailable, Message: "the bus did not do what was asked", Cause: err.Error(), Hint: "look with get whether it was done, then try again"}

@@ -69,25 +69,11 @@ func (v *API) Endpoints() map[string]bus.Endpoint {
 
 // reply writes an answer, or an error in the one form of faults; several faults are a rejection after the first.
 func (v *API) reply(answer any, err error) ([]byte, *events.Fault) {
-	var body []byte
-	if err == nil {
-		body, err = json.Marshal(answer)
-	}
-	if err == nil {
-		return body, nil
-	}
-	var faults events.Faults
-	var fault *events.Fault
+	admission, _ := answer.(intake.Admission)
+	body, fault, err := bus.Answer(admission.JobID, answer, err)
 	switch {
-	case errors.As(err, &faults) && len(faults) > 0:
-		rejection := events.Rejection{Faults: faults}
-		if a, ok := answer.(intake.Admission); ok {
-			rejection.JobID = a.JobID
-		}
-		body, _ = json.Marshal(rejection) // Strings and numbers always are JSON.
-		return body, &faults[0]
-	case errors.As(err, &fault):
-		return nil, fault
+	case err == nil:
+		return body, fault
 	case errors.Is(err, bus.ErrFull):
 		return nil, &events.Fault{Code: events.CodeUnavailable, Message: "the log has no room", Cause: err.Error(), Hint: "free space or raise the limit of the stream, then try again"}
 	}
