@@ -156,11 +156,12 @@ func answers(s *stack, v *view) {
 // schedules runs, pauses, resumes and deletes a schedule.
 func schedules(s *stack, v *view) {
 	v.Helper()
-	s.api(http.MethodPost, "/schedules", map[string]any{"id": "daily", "schedule": map[string]any{"daily_time": "03:00"}, "request": map[string]any{"goal": "Every day", "expert": "Clerk"}}, nil)
+	s.api(http.MethodPost, "/schedules", map[string]any{"id": "daily", "schedule": map[string]any{"daily_time": "03:00"}, "request": map[string]any{"goal": "Every day", "expert": "Person"}}, nil)
 	v.visit("/schedules")
 	v.click("button", "daily")
 	v.click("button", "Run now")
 	v.read(".toast", "trigger")
+	v.read(".card .care", "A run asks a person, until")
 	v.click("button", "Pause")
 	v.read(".card .chip", "paused")
 	v.click("button", "Resume")

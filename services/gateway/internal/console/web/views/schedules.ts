@@ -6,7 +6,7 @@ import { ago, clock, oneLine } from "../core/format";
 import { changed, copyable, empty, faultView, head, link, notify, Page } from "../core/page";
 
 interface Schedule {
-  id: string; status: string; schedule: any; request: any; next?: string; upcoming?: string[]; runs?: number; timezone?: string; reason?: string; overlap?: string; missed?: string; last?: any; recent?: any[]; [more: string]: any;
+  id: string; status: string; schedule: any; request: any; next?: string; upcoming?: string[]; runs?: number; timezone?: string; reason?: string; overlap?: string; missed?: string; last?: any; recent?: any[]; asks?: { job_id: string; request: string; prompt?: string; expires?: string }[]; [more: string]: any;
 }
 
 export function schedulesPage(): Page {
@@ -41,6 +41,8 @@ export function schedulesPage(): Page {
       h("button", { class: "linklike title", "aria-expanded": String(open.has(s.id)), onclick: () => toggle(s) }, oneLine(s.id)), h("span", { class: "muted" }, whenOf(s.schedule)),
       h("span", { class: "grow" }), s.next ? h("span", { class: "num", title: clock(s.next) }, `next ${ago(s.next)}`) : null),
     h("p", { class: "sub" }, oneLine(s.request?.goal || "")), s.reason ? h("p", { class: "hint" }, s.reason) : null,
+    s.asks?.length ? h("ul", { class: "care" }, s.asks.map((q) => h("li", { key: q.job_id + q.request, class: "s-waiting" }, h("span", { class: "glyph", "aria-hidden": "true" }, "!"),
+      h("span", null, "A run ", link(`/inbox?job=${seg(q.job_id)}`, null, "asks a person"), q.expires ? `, until ${clock(q.expires)}` : "", `: ${oneLine(q.prompt || "")}`)))) : null,
     h("div", { class: "row" },
       api.may("schedule.trigger") ? h("button", { class: "small", onclick: () => act(s, "trigger") }, "Run now") : null,
       api.may("schedule.pause") ? (s.status === "paused" ? h("button", { class: "small", onclick: () => act(s, "resume") }, "Resume") : h("button", { class: "small", onclick: () => act(s, "pause") }, "Pause")) : null,
