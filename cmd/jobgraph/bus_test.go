@@ -4,15 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/goldentest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -180,16 +178,5 @@ func TestEveryRequestOnTheBusIsAnsweredAsItsPageShows(t *testing.T) {
 			t.Errorf("%s has no example", v.Name)
 		}
 	}
-	if *update {
-		if err := os.WriteFile(busPage, page.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(busPage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(page.String(), "\n")); diff != "" {
-		t.Errorf("the page shows something else (go test ./cmd/jobgraph -run OnTheBus -update):\n%s", diff)
-	}
+	goldentest.Same(t, busPage, page.String())
 }

@@ -10,10 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/cli"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/goldentest"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 )
 
@@ -112,16 +111,5 @@ func TestEveryProfileEndsWhateverTheModelDoes(t *testing.T) {
 	for i, m := range manners {
 		fmt.Fprintf(&b, "| %s | %s |\n", m.name, strings.Join(cells[i], " | "))
 	}
-	if *update {
-		if err := os.WriteFile(mannersTable, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(mannersTable)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("the page of conformance shows something else (go test ./cmd/jobgraph -run WhateverTheModel -update, and make gen):\n%s", diff)
-	}
+	goldentest.Same(t, mannersTable, b.String()) // `make gen` puts it into the page of conformance.
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/cli"
+	"github.com/jobgraph/jobgraph/pkg/goldentest"
 )
 
 // The picture in docs/overview.md shows a real run: `make picture` redraws it.
@@ -25,7 +26,7 @@ func TestThePictureOfARunIsThatOfARun(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, p.stderr.String())
 	}
 	path, drawn := filepath.Join("..", "..", "docs", "run.svg"), []byte(p.stdout.String())
-	if *update {
+	if goldentest.Update() {
 		if err := os.WriteFile(path, drawn, 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -15,10 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/screentest"
+	"github.com/jobgraph/jobgraph/pkg/goldentest"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 )
-
-var update = flag.Bool("update", false, "write the recordings into the pages that show them")
 
 // halves is the last text of the model, in two pieces: it sends the second one once the first is on the screen.
 var halves = [2]string{"The note has two lines now. ", "The second one was changed from two to blue, as you wished."}
@@ -127,7 +125,7 @@ func recorded(t *testing.T, page, name, text string) {
 	if !found || !closed {
 		t.Fatalf("%s has no block for the recording %s", page, name)
 	}
-	if *update {
+	if goldentest.Update() {
 		raw = []byte(before + "<!-- recording: " + name + " -->\n```\n" + text + "```\n" + after)
 		if err := os.WriteFile(page, raw, 0o644); err != nil {
 			t.Fatal(err)

@@ -1,23 +1,20 @@
 package access_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 
 	"github.com/jobgraph/jobgraph/pkg/access"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/goldentest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // cast has one identity of each role, and some that differ in what a role leaves open.
 func cast() []access.Identity {
@@ -131,20 +128,7 @@ func TestThePermissionsAreThoseThatWereReviewed(t *testing.T) {
 	for i := range tenant.Identities {
 		tenant.Identities[i].Key = "U" + strings.ToUpper(tenant.Identities[i].Name)
 	}
-	const file = "testdata/accounts.conf"
-	got := access.Config([]access.Tenant{tenant})
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("permissions have changed; after a review, run this test with -update:\n%s", diff)
-	}
+	goldentest.Same(t, "testdata/accounts.conf", access.Config([]access.Tenant{tenant})) // Review what has changed.
 }
 
 func TestWhatIsNoIdentityIsRefused(t *testing.T) {

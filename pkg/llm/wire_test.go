@@ -3,19 +3,14 @@ package llm_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/jobgraph/jobgraph/pkg/goldentest"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 )
-
-var update = flag.Bool("update", false, "write golden files")
 
 // keyHeader and keyValue are how each dialect sends the key.
 var (
@@ -94,19 +89,7 @@ func golden(t *testing.T, name string, body []byte) {
 		t.Fatal(err)
 	}
 	shown.WriteByte('\n')
-	path := filepath.Join("testdata", "wire", name+".json")
-	if *update {
-		if err := os.WriteFile(path, shown.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), shown.String()); diff != "" {
-		t.Error(diff)
-	}
+	goldentest.Same(t, filepath.Join("testdata", "wire", name+".json"), shown.String())
 }
 
 func TestTheLimitOfTokensHasTheNameThatTheProviderKnows(t *testing.T) {

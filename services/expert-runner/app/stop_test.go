@@ -98,13 +98,19 @@ func TestAResultThatAStopMeetsIsReported(t *testing.T) {
 	})
 }
 
+// underWay issues a run that does not end, and waits until it has begun.
+func underWay(w *servicetest.Env, run int) events.Work {
+	began := make(chan string, 1)
+	start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("endless", false, endless(began))}})
+	o := work("endless", "j1", "a", run)
+	w.Issue(o)
+	<-began
+	return o
+}
+
 func TestACancelOfAnotherRunChangesNothing(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
-		began := make(chan string, 1)
-		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("endless", false, endless(began))}})
-		o := work("endless", "j1", "a", 2)
-		w.Issue(o)
-		<-began
+		underWay(w, 2)
 		for _, c := range []struct{ subject, body string }{
 			{w.Names.Cancel("j1", "a"), `{"run":1}`}, {w.Names.Cancel("j1", "b"), `{}`}, {w.Names.Cancel("j2", ""), `{}`},
 		} {
@@ -121,11 +127,7 @@ func TestACancelOfAnotherRunChangesNothing(t *testing.T) {
 
 func TestARunnerThatMissedTheCancelSeesItAtItsNextRenewal(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
-		began := make(chan string, 1)
-		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("endless", false, endless(began))}})
-		o := work("endless", "j1", "a", 1)
-		w.Issue(o)
-		<-began
+		o := underWay(w, 1)
 		w.Fence(o, "stop")
 		if got := w.Report(o); got.Error == nil || got.Error.Code != events.CodeCancelled || got.DurationMS > 15_000 {
 			t.Errorf("report: %+v", got)
@@ -155,11 +157,7 @@ func TestAClosedRunCannotBeClaimed(t *testing.T) {
 // proves F-weakness-issue-2553
 func TestAFencedRunnerSaysNothing(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
-		began := make(chan string, 1)
-		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("endless", false, endless(began))}})
-		o := work("endless", "j1", "a", 1)
-		w.Issue(o)
-		<-began
+		o := underWay(w, 1)
 		j := w.Bus.Journal("j1", "a")
 		_, last, err := j.Read(t.Context())
 		if err != nil {

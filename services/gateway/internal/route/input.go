@@ -3,9 +3,7 @@ package route
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"slices"
@@ -181,15 +179,9 @@ func (c *call) body() *events.Fault {
 			return &events.Fault{Code: events.CodeMalformed, Field: "Content-Type", Message: clip(media) + " is not JSON", Hint: "send application/json"}
 		}
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, c.gateway.Body))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return tooLarge(large)
-	case err != nil:
-		return cutShort(err)
-	case !utf8.Valid(body):
-		return broken("body")
+	body, fault := readBody(c.w, c.r, c.gateway.Body)
+	if fault != nil {
+		return fault
 	}
 	c.raw = bytes.TrimSpace(body)
 	if len(c.raw) == 0 {

@@ -42,18 +42,26 @@ func (g *Gateway) Mount(path string, serve func(http.ResponseWriter, *http.Reque
 
 // take reads the body of a request within the limits, so that the handler gets it as a whole.
 func (g *Gateway) take(w http.ResponseWriter, r *http.Request) *events.Fault {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, g.Body))
+	body, fault := readBody(w, r, g.Body)
+	if fault == nil {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	return fault
+}
+
+// readBody reads the body of a request, text of at most so many bytes.
+func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, *events.Fault) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return tooLarge(large)
+		return nil, tooLarge(large)
 	case err != nil:
-		return cutShort(err)
+		return nil, cutShort(err)
 	case !utf8.Valid(body):
-		return broken("body")
+		return nil, broken("body")
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	return nil
+	return body, nil
 }
 
 func tooLarge(e *http.MaxBytesError) *events.Fault {

@@ -1,19 +1,13 @@
 package plan
 
 import (
-	"encoding/json"
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/goldentest"
 )
-
-var update = flag.Bool("update", false, "write golden files")
 
 // searcher is an expert with every capability that research needs.
 func searcher() []events.Card {
@@ -187,23 +181,7 @@ func TestDraftSchemasAreAsTheGoldenFilesSay(t *testing.T) {
 		if strict == (dialect == Chat2Graph) {
 			t.Errorf("%s: strict %v", dialect, strict)
 		}
-		file := filepath.Join("testdata", "schema", string(dialect)+".json")
-		if *update {
-			if err := os.WriteFile(file, append(raw, '\n'), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var a, b any
-		if json.Unmarshal(raw, &a) != nil || json.Unmarshal(want, &b) != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(b, a); d != "" {
-			t.Errorf("%s: %s", dialect, d)
-		}
+		goldentest.Same(t, filepath.Join("testdata", "schema", string(dialect)+".json"), string(raw)+"\n")
 	}
 	if raw, _ := DraftSchema("latin", nil, 0); raw != nil {
 		t.Error(string(raw))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/jobgraph/jobgraph/pkg/goldentest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
@@ -24,7 +25,7 @@ func TestSessionsRecordedByOlderVersionsFoldToTheSameEnd(t *testing.T) {
 	yes := true
 	for name, script := range scripts {
 		file := filepath.Join("testdata", "journal", name+".v1.json")
-		if _, err := os.Stat(file); *update && os.IsNotExist(err) {
+		if _, err := os.Stat(file); goldentest.Update() && os.IsNotExist(err) {
 			s := script(open(t, name, "the price of gold", review, func(s *planning.Start) { s.Request.Investigate = &yes }))
 			e, _ := s.Ended()
 			text, err := json.MarshalIndent(recorded{s.start, s.facts, e}, "", " ")

@@ -1,21 +1,16 @@
 package planning_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/goldentest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
-
-var update = flag.Bool("update", false, "write golden files")
 
 // scripts holds, for each profile, one planning that passes as many of its stages as possible.
 var scripts = map[string]func(s *stage) *stage{
@@ -62,20 +57,7 @@ func TestEveryProfileTakesItsStagesAsTheGoldenTraceSays(t *testing.T) {
 		if e, ok := replay.Ended(); ok {
 			fmt.Fprintf(&b, "%s, %d rounds, %d calls, fallback %q\n", e.Kind, e.Rounds, e.Calls, e.Fallback)
 		}
-		got := b.String()
-		file := filepath.Join("testdata", "traces", name+".golden")
-		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(string(want), got); d != "" {
-			t.Errorf("%s: %s", name, d)
-		}
+		goldentest.Same(t, filepath.Join("testdata", "traces", name+".golden"), b.String())
 	}
 }
 

@@ -1,9 +1,7 @@
 package profile
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,10 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/goldentest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
-
-var update = flag.Bool("update", false, "write golden files")
 
 func own(t *testing.T) *Set {
 	t.Helper()
@@ -81,20 +78,8 @@ func TestPromptsAreAsTheGoldenFilesSay(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			got := "=== system\n" + p.System + "\n=== user\n" + p.User + "\n"
 			file := filepath.Join("testdata", "prompts", language, name+".golden")
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), got); d != "" {
-				t.Errorf("%s: %s", file, d)
-			}
+			goldentest.Same(t, file, "=== system\n"+p.System+"\n=== user\n"+p.User+"\n")
 		}
 	}
 }
