@@ -68,7 +68,7 @@ func (s *castle) vars(name string) []string {
 	}
 }
 
-// pipes connects a client to `jobgraph mcp` with the key of a user. USER is somebody else.
+// pipes connects a client to `jobgraph mcp` with the key of a user. USER is another.
 func (s *castle) pipes(t *testing.T, user string, c *sdk.Client) *sdk.ClientSession {
 	t.Helper()
 	program := child(t, "jobgraph", s.where, "mcp")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A cluster that has just started has a leader before it has heard from all of its servers: replicas are refused until then, and whoever
+// A cluster that has just started has a leader before it has heard from all of its servers: replicas are refused until then, and the one who
 // creates streams tries again. What the operator has to change is no reason to wait.
 func TestARefusalOfReplicasIsTemporaryWhileServersAreAway(t *testing.T) {
 	for description, want := range map[string]error{

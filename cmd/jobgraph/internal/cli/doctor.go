@@ -282,7 +282,7 @@ func (d *diagnosis) lacks(card *events.Card) {
 func accessOf(s *bus.Server) string {
 	switch {
 	case !s.Login:
-		return "whoever reaches the bus may do everything, also answer in the name of others: keep it on a private network, or give everyone a key and a role with `jobgraph init --secure DIR`"
+		return "every client that reaches the bus may do everything, also answer in the name of others: keep it on a private network, or give everyone a key and a role with `jobgraph init --secure DIR`"
 	case !s.Signed && s.Demanded:
 		return "the server asks for a login; answers and control events count only with a signature, and none is checked here, since JOBGRAPH_SIGNERS names no list"
 	case !s.Signed:

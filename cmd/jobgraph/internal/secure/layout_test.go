@@ -202,7 +202,7 @@ func TestAChangeThatCannotBeSaysWhy(t *testing.T) {
 	}
 }
 
-// Runners of a new folder never wrote into journals of other pools; those of an older one did until it is made anew.
+// Runners of a new folder never wrote into journals of other pools; those of an older one did until it is made again.
 func TestTheListSaysSinceWhenRunnersWriteOnlyTheirRecords(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "secure")
 	since := func(l *secure.Layout) time.Time {

@@ -165,7 +165,7 @@ func TestEveryKindOfDeadLetterIsTriedAgainWithRoles(t *testing.T) {
 	}
 }
 
-// A request was refused because its sender may not act for that user. Whoever retries it, it is refused again.
+// A request was refused because its sender may not act for that user. It is refused again, even if another retries it.
 func TestARetryLendsNobodyAName(t *testing.T) {
 	s := castle(t)
 	before := s.letters()

@@ -6,7 +6,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Whoever reviews a plan sees numbers and titles: what a step needs is named by its number. A step of the plan before has none.
+// The reviewer of a plan sees numbers and titles: what a step needs is named by its number. A step of the plan before has none.
 func TestTheTextOfAPlanNamesWhatAStepNeedsByNumber(t *testing.T) {
 	p := &events.Plan{Title: "Gold", SubJobs: []events.SubJob{
 		{ID: "find", Title: "Find the sources", Goal: "Look around", Expert: "scout"},

@@ -170,7 +170,7 @@ func TestWithoutAPersonAPolicyDecidesAboutWhatIsMissing(t *testing.T) {
 	contains(t, daily.Faults.Error(), "has to be confirmed")
 }
 
-// The review that a profile always wants is a control of its operator: an unattended request asks nobody, and what silence means decides at
+// The review that a profile always wants is a control of its operator: an unattended request asks no one, and what silence means decides at
 // once.
 func TestAnUnattendedRequestDoesNotOverrideTheReviewOfAProfile(t *testing.T) {
 	alone := func(s *planning.Start) { s.Request.Unattended, s.Profile.Review.When = new(true), "always" }

@@ -127,7 +127,7 @@ func (s reviewStage) unreviewed() {
 	s.state.Plan = nil
 	s.state.Faults = events.Faults{{
 		Code: events.CodeRejected, Field: "unattended", Message: "profile " + s.start.Profile.Name + " has every plan reviewed by a person, and the request is unattended",
-		Hint: `say "unattended": false and answer, name another profile, or let this one run what nobody reviews: review: {on_expiry: accept}`,
+		Hint: `say "unattended": false and answer, name another profile, or let this one run what no one reviews: review: {on_expiry: accept}`,
 	}}
 }
 

@@ -47,7 +47,7 @@ func (v *API) retryLetter(ctx context.Context, body []byte) (any, error) {
 	return verb.Retried{}, err
 }
 
-// readmit admits a request for the signer who originally sent it, whoever asks for the retry.
+// readmit admits a request for the signer who originally sent it, even if another asks for the retry.
 func (v *API) readmit(ctx context.Context, a *bus.DeadLetter) (any, error) {
 	if refused := v.gate.Refusal(ctx, v.bus.Names().Request()); refused != nil {
 		return nil, refused

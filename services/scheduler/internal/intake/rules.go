@@ -56,7 +56,7 @@ func Resolve(rules events.Rules, r *events.Request) events.Rules {
 // answersSince is the first version of the rules by which schedulers know a time for answers.
 const answersSince = 5
 
-// patience is how long a question of an expert stays open that sets no time itself: nobody is known to look at a run of a schedule.
+// patience is how long a question of an expert stays open that sets no time itself: runs of schedules are not known to be watched.
 func patience(r *events.Request) events.Duration {
 	switch {
 	case r.Limits.Answer != nil:

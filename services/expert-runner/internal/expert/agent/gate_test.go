@@ -57,7 +57,7 @@ func TestTheWordsOfApproval(t *testing.T) {
 	}
 }
 
-// A policy without a time leaves it to the job: whoever closes the question then rejects the call.
+// A policy without a time leaves it to the job: what closes the question then rejects the call.
 func TestAnApprovalThatNobodyGivesIsARejectionAlsoByTheTimeOfTheJob(t *testing.T) {
 	calls := 0
 	r := gated(&calls, policy.Rule{Action: policy.Ask, Tool: "pay"})
