@@ -304,8 +304,9 @@ func unharmed(t *testing.T, o *outside) {
 	}
 }
 
-// A process that leaves its program's group, session and environment ends with the program.
-func TestNothingOutlivesItsProgram(t *testing.T) {
+// atLevels runs a test at each level that this machine has.
+func atLevels(t *testing.T, test func(t *testing.T, level sandbox.Level, box *sandbox.Box)) {
+	t.Helper()
 	boxes := sandbox.NewBoxes(helper)
 	for _, level := range []sandbox.Level{sandbox.Namespaces, sandbox.Landlock, sandbox.None} {
 		box, err := boxes.Open(level)
@@ -313,25 +314,30 @@ func TestNothingOutlivesItsProgram(t *testing.T) {
 			t.Logf("%s cannot be tested here: %v", level, err)
 			continue
 		}
-		t.Run(string(level), func(t *testing.T) {
-			// The duration names the process.
-			duration := fmt.Sprintf("3600.%d%d", len(level), os.Getpid())
-			try(t, box, leave, duration)
-			left := processesWith(duration)
-			for _, pid := range left {
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-			}
-			if level == sandbox.None {
-				if len(left) == 0 {
-					t.Error("the program proves nothing: without a sandbox nothing is left behind")
-				}
-				return
-			}
-			if len(left) != 0 {
-				t.Errorf("processes %v are left", left)
-			}
-		})
+		t.Run(string(level), func(t *testing.T) { test(t, level, box) })
 	}
+}
+
+// A process that leaves its program's group, session and environment ends with the program.
+func TestNothingOutlivesItsProgram(t *testing.T) {
+	atLevels(t, func(t *testing.T, level sandbox.Level, box *sandbox.Box) {
+		// The duration names the process.
+		duration := fmt.Sprintf("3600.%d%d", len(level), os.Getpid())
+		try(t, box, leave, duration)
+		left := processesWith(duration)
+		for _, pid := range left {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if level == sandbox.None {
+			if len(left) == 0 {
+				t.Error("the program proves nothing: without a sandbox nothing is left behind")
+			}
+			return
+		}
+		if len(left) != 0 {
+			t.Errorf("processes %v are left", left)
+		}
+	})
 }
 
 // leave is the program that leaves a process behind.
@@ -367,20 +373,12 @@ const multiply = "multiply"
 
 // TestAProgramCannotMultiply runs as the user of the tests, who may be root, whom the kernel's limit does not bind.
 func TestAProgramCannotMultiply(t *testing.T) {
-	boxes := sandbox.NewBoxes(helper)
-	for _, level := range []sandbox.Level{sandbox.Namespaces, sandbox.Landlock, sandbox.None} {
-		box, err := boxes.Open(level)
-		if err != nil {
-			t.Logf("%s cannot be tested here: %v", level, err)
-			continue
+	atLevels(t, func(t *testing.T, level sandbox.Level, box *sandbox.Box) {
+		got := try(t, box, multiply, "")
+		if (level == sandbox.None) != (got == escaped) {
+			t.Errorf("got %q", got)
 		}
-		t.Run(string(level), func(t *testing.T) {
-			got := try(t, box, multiply, "")
-			if (level == sandbox.None) != (got == escaped) {
-				t.Errorf("got %q", got)
-			}
-		})
-	}
+	})
 }
 
 // wanted is how many processes the program tries to start, more than any limit of the tests.
@@ -413,20 +411,12 @@ const hoard, hoarder = "hoard", "hoarder"
 
 // TestProcessesCannotHaveMoreMemoryTogether uses processes each of which has little memory.
 func TestProcessesCannotHaveMoreMemoryTogether(t *testing.T) {
-	boxes := sandbox.NewBoxes(helper)
-	for _, level := range []sandbox.Level{sandbox.Namespaces, sandbox.Landlock, sandbox.None} {
-		box, err := boxes.Open(level)
-		if err != nil {
-			t.Logf("%s cannot be tested here: %v", level, err)
-			continue
+	atLevels(t, func(t *testing.T, level sandbox.Level, box *sandbox.Box) {
+		got := try(t, box, hoard, "")
+		if level == sandbox.None && got != escaped || level != sandbox.None && got != "the program was ended: its processes had more than 536870912 bytes of memory together" {
+			t.Errorf("got %q", got)
 		}
-		t.Run(string(level), func(t *testing.T) {
-			got := try(t, box, hoard, "")
-			if level == sandbox.None && got != escaped || level != sandbox.None && got != "the program was ended: its processes had more than 536870912 bytes of memory together" {
-				t.Errorf("got %q", got)
-			}
-		})
-	}
+	})
 }
 
 // hoarded starts processes with 640 MiB in total, and waits for them.
