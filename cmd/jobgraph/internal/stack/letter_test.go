@@ -52,8 +52,10 @@ type lost struct {
 // lostWork publishes work that no runner understands.
 func (s *siege) lostWork(n int) lost {
 	before := s.letters()
-	s.publish(events.Message{Subject: fmt.Sprintf("jobs.work.default.nonsense.%d", n), Body: []byte(`{}`)})
+	subject := fmt.Sprintf("jobs.work.default.nonsense.%d", n)
+	s.publish(events.Message{Subject: subject, Body: []byte(`{}`)})
 	id := s.dead("work:", before)
+	s.until("the end of "+id+" in its queue", func() bool { return s.last("JOBS_WORK", subject) == "" })
 	before = s.letters()
 	return lost{id, func() bool {
 		now := s.letters()
