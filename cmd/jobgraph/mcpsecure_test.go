@@ -119,7 +119,7 @@ func (s *castle) approval(t *testing.T, pool, job string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for look := time.NewTicker(10 * time.Millisecond); ; <-look.C {
-		if m, err := s.admin.Bus().Streams().LastOn(ctx, n.Work, n.JobWork(job)); err == nil && m.Seq > 0 {
+		if m, err := s.admin.Bus().Streams().LastOn(ctx, n.Work, n.PoolWork(pool)); err == nil && m.Seq > 0 {
 			break
 		}
 		if ctx.Err() != nil {
@@ -157,7 +157,7 @@ func TestAnMCPClientHasTheRightsOfItsUserOnABusWithRoles(t *testing.T) {
 			held := name + "-held"
 			tool(t, eve, "submit", map[string]any{"id": held, "goal": "Send the letter", "plan": json.RawMessage(s.held(t, name))})
 			s.approval(t, name, held)
-			if open := tool(t, eve, "wait", map[string]any{"id": held, "timeout": "1h"}); !strings.Contains(open, "May I send it?") || len(asked) != 0 {
+			if open := tool(t, eve, "wait", map[string]any{"id": held, "timeout": "30s"}); !strings.Contains(open, "May I send it?") || len(asked) != 0 {
 				t.Errorf("eve was asked %d times: %s", len(asked), open)
 			}
 			out, err := eve.CallTool(t.Context(), &sdk.CallToolParams{Name: "answer", Arguments: map[string]any{"id": held, "request": "may", "answer": map[string]any{"approved": true}}})
