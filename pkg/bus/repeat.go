@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// A stream drops a message whose id it has seen, whatever the message is and whoever published the first one with that id. Ids of facts
+// A stream drops a message whose id it has seen, whatever the message is and no matter who published the first one with that id. Ids of facts
 // can be predicted, so a program that may publish anything into the stream could use them first. A message that was dropped as the
 // repeat of a different one is therefore published again under an id that nobody can predict.
 

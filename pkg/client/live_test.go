@@ -84,7 +84,7 @@ func TestLiveItemsAreReadAgainFromASequenceAndEndWithTheJob(t *testing.T) {
 	same(t, rest[2:], lines(t, c, "j1", client.LiveOptions{SubJob: "b"}, -1))
 }
 
-// Whoever follows a job reads what is kept once more when it has ended, in case something was still on its way: nothing comes twice.
+// The follower of a job reads what is kept once more when it has ended, in case something was still on its way: nothing comes twice.
 func TestFollowedItemsDoNotComeAgainAtTheEndOfTheJob(t *testing.T) {
 	c := connect(t)
 	state(t, c, requested("j1", "g"))

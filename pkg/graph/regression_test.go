@@ -694,7 +694,7 @@ func TestFactsOfAnEarlierJobWithTheSameIDDoNotCount(t *testing.T) {
 	}
 }
 
-// Nobody is known to look at a job without a person: what its experts ask without a time of their own does not wait for ever.
+// A job without a person may have no one who looks at it: what its experts ask without a time of their own does not wait for ever.
 func TestAQuestionWithoutATimeOfItsOwnIsOpenAsLongAsItsJobSays(t *testing.T) {
 	g := start(t, func(r *events.Rules) { r.Answer, r.FailurePolicy = events.Duration(time.Hour), events.Continue })
 	g.plan("~plan", sub("a"), sub("b"), sub("c"))
