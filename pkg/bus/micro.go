@@ -46,15 +46,20 @@ func (s Services) serve(c micro.Config, endpoints map[string]Endpoint, describe 
 		return nil, fmt.Errorf("serve %s: %w", name, class(err))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
+	var accepted requests
 	slots := make(chan struct{}, concurrentRequests)
 	for verb, endpoint := range endpoints {
 		handler := micro.HandlerFunc(func(r micro.Request) {
+			if !accepted.begin() {
+				s.respond(ctx, r, stopped)
+				return
+			}
 			slots <- struct{}{}
-			running.Go(func() {
+			go func() { // Ends with the request, for which stop waits.
+				defer accepted.end()
 				defer func() { <-slots }()
 				s.respond(ctx, r, endpoint)
-			})
+			}()
 		})
 		options := []micro.EndpointOpt{micro.WithEndpointSubject(s.bus.names.API(verb))}
 		if describe != nil {
@@ -70,9 +75,61 @@ func (s Services) serve(c micro.Config, endpoints map[string]Endpoint, describe 
 		if err := service.Stop(); err != nil {
 			s.bus.logger.Debug("service did not stop cleanly", "service", name, "error", err)
 		}
-		running.Wait()
+		_ = s.bus.nc.Flush() // Then what the server still sent is here; without a connection nothing comes.
+		accepted.close()
 		cancel()
 	}, nil
+}
+
+// requests counts those that are being answered. Stopping a service only begins to drain its subscriptions, so requests may come until the
+// end of the wait and behind it: a sync.WaitGroup must not be used so.
+type requests struct {
+	mu      sync.Mutex
+	n       int
+	closed  bool
+	changed chan struct{} // Closed when n becomes 0, nil while nobody waits.
+}
+
+// begin reports whether a request may be answered; if so, end follows.
+func (q *requests) begin() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.closed {
+		q.n++
+	}
+	return !q.closed
+}
+
+func (q *requests) end() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.n--; q.n == 0 && q.changed != nil {
+		close(q.changed)
+		q.changed = nil
+	}
+}
+
+// close waits until all requests are answered; begin then accepts none.
+func (q *requests) close() {
+	for {
+		q.mu.Lock()
+		if q.n == 0 {
+			q.closed = true
+			q.mu.Unlock()
+			return
+		}
+		if q.changed == nil {
+			q.changed = make(chan struct{})
+		}
+		idle := q.changed
+		q.mu.Unlock()
+		<-idle
+	}
+}
+
+// stopped answers a request that came too late for this process.
+func stopped(context.Context, []byte) ([]byte, *events.Fault) {
+	return nil, &events.Fault{Code: events.CodeUnavailable, Message: "the service has just stopped", Hint: "ask again: another process answers, or this one when it is back"}
 }
 
 var semantic = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)

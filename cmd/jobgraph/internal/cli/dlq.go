@@ -88,12 +88,12 @@ func (g deadLetters) retry(ctx context.Context, c *client.Client, d client.Dead)
 	if err != nil {
 		return err
 	}
-	switch {
-	case d.Kind == client.DeadJob:
+	switch d.Kind {
+	case client.DeadJob:
 		g.app.note("the scheduler resumes job %s; `jobgraph get %s` shows whether it fails again", job, job)
-	case d.Kind == bus.DeadWebhook:
+	case bus.DeadWebhook:
 		g.app.note("a gateway that knows the webhook sends it again")
-	case d.Kind == bus.DeadWork:
+	case bus.DeadWork:
 		g.app.note("queued again on %s", d.Subject)
 	}
 	if g.app.machine() {
