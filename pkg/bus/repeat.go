@@ -14,7 +14,7 @@ import (
 
 // A stream drops a message whose id it has seen, whatever the message is and no matter who published the first one with that id. Ids of facts
 // can be predicted, so a program that may publish anything into the stream could use them first. A message that was dropped as the
-// repeat of a different one is therefore published again under an id that nobody can predict.
+// repeat of a different one is therefore published again under an id that cannot be predicted.
 
 // named is a message with an id, kept until its acknowledgement has come.
 type named struct {
