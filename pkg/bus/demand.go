@@ -12,24 +12,42 @@ import (
 // signedMark is the key in the metadata of the log that says that signatures count on this bus.
 const signedMark = "io.jobgraph.signed"
 
-// Demand records in the metadata of the log whether signatures count on this bus, for Demanded. Errors: ErrNotFound,
-// ErrNotPermitted, ErrUnavailable.
+// Demand records in the metadata of the log whether signatures count on this bus, for Demanded. Where they do, no header of a message
+// may remove other descriptions of a payload; elsewhere it may, as earlier releases require. Errors: ErrNotFound, ErrNotPermitted,
+// ErrUnavailable.
 func (s Streams) Demand(ctx context.Context, signatures bool) error {
-	log, err := s.bus.js.Stream(ctx, s.bus.names.Log)
-	if err != nil {
-		return fmt.Errorf("read stream %s: %w", s.bus.names.Log, class(err))
+	err := s.alter(ctx, "OBJ_"+s.bus.names.Blobs, func(c *jetstream.StreamConfig) bool {
+		changed := c.AllowRollup == signatures
+		c.AllowRollup = !signatures
+		return changed
+	})
+	if err == nil {
+		err = s.alter(ctx, s.bus.names.Log, func(c *jetstream.StreamConfig) bool {
+			changed := demands(c) != signatures
+			if delete(c.Metadata, signedMark); signatures {
+				c.Metadata[signedMark] = "true"
+			}
+			return changed
+		})
 	}
-	cfg := log.CachedInfo().Config
-	switch {
-	case demands(&cfg) == signatures:
+	if err != nil {
+		return fmt.Errorf("note whether signatures count: %w", err)
+	}
+	return nil
+}
+
+// alter changes the configuration of a stream, unless change reports that it is as it should be.
+func (s Streams) alter(ctx context.Context, name string, change func(*jetstream.StreamConfig) (changed bool)) error {
+	stream, err := s.bus.js.Stream(ctx, name)
+	if err != nil {
+		return fmt.Errorf("read stream %s: %w", name, class(err))
+	}
+	cfg := stream.CachedInfo().Config
+	if !change(&cfg) {
 		return nil
-	case signatures:
-		cfg.Metadata[signedMark] = "true"
-	default:
-		delete(cfg.Metadata, signedMark)
 	}
 	if _, err := s.bus.js.UpdateStream(ctx, cfg); err != nil {
-		return fmt.Errorf("note at stream %s whether signatures count: %w", cfg.Name, class(err))
+		return fmt.Errorf("change stream %s: %w", name, class(err))
 	}
 	return nil
 }

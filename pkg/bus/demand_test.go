@@ -25,6 +25,36 @@ func withRoles(t *testing.T, server *bustest.Server) *bus.Bus {
 	return b
 }
 
+// Services of earlier releases start only if the headers of messages may remove descriptions of payloads; where signatures count, they must not.
+func TestDescriptionsOfPayloadsCannotBeRemovedByAHeaderWhereSignaturesCount(t *testing.T) {
+	server := bustest.Start(t, bustest.Settings{})
+	plain := server.Connect("plain")
+	may := func() bool {
+		stream, err := sdk(t, server).Stream(t.Context(), "OBJ_JOBS_BLOBS")
+		noErr(t, err)
+		return stream.CachedInfo().Config.AllowRollup
+	}
+	noErr(t, plain.Streams().Init(t.Context()))
+	if !may() {
+		t.Error("services of earlier releases do not start")
+	}
+	signed := withRoles(t, server)
+	noErr(t, signed.Streams().Init(t.Context()))
+	if may() {
+		t.Error("a header removes descriptions where signatures count")
+	}
+	noErr(t, signed.Streams().Check(t.Context()))
+	noErr(t, plain.Streams().Demand(t.Context(), false))
+	if !may() {
+		t.Error("services of earlier releases do not start any more")
+	}
+	noErr(t, signed.Streams().Drop(t.Context()))
+	noErr(t, signed.Streams().Init(t.Context()))
+	if may() {
+		t.Error("a header removes descriptions of new streams where signatures count")
+	}
+}
+
 // If init with a list of signers has made or found the streams, no service starts without a list.
 func TestNoServiceStartsWithoutSignersWhereSignaturesCount(t *testing.T) {
 	server := bustest.Start(t, bustest.Settings{})

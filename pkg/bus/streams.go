@@ -16,7 +16,7 @@ import (
 type Streams struct{ bus *Bus }
 
 // Init creates the missing streams, buckets and consumers and checks the existing ones. It changes no stream, except that with a
-// list of signers it records that signatures count (Demand). If a stream is foreign, differs from the table, or uses subjects of a
+// list of signers it prepares them for signatures (Demand). If a stream is foreign, differs from the table, or uses subjects of a
 // missing one, Init creates nothing and returns an error; for an optional stream it only logs that. The error is events.Faults with
 // all differences, or wraps ErrUnavailable or ErrNotPermitted.
 func (s Streams) Init(ctx context.Context) error {
@@ -196,7 +196,7 @@ type setting struct {
 }
 
 func settings(have, want *jetstream.StreamConfig) []setting {
-	blobs := strings.HasPrefix(want.Name, "OBJ_") // Earlier releases created it so that a header could remove everything.
+	blobs := strings.HasPrefix(want.Name, "OBJ_") // Demand decides.
 	list := []setting{
 		{"subjects", sorted(have.Subjects), sorted(want.Subjects)},
 		{"sources", sourcesOf(have), sourcesOf(want)},
@@ -207,7 +207,7 @@ func settings(have, want *jetstream.StreamConfig) []setting {
 		{"sealed", have.Sealed, want.Sealed},
 		{"deny_delete", have.DenyDelete, want.DenyDelete},
 		{"deny_purge", have.DenyPurge, want.DenyPurge},
-		{"allow_rollup_hdrs", have.AllowRollup && !blobs, want.AllowRollup},
+		{"allow_rollup_hdrs", have.AllowRollup || blobs, want.AllowRollup},
 		{"allow_direct", have.AllowDirect, want.AllowDirect},
 		{"allow_msg_ttl", have.AllowMsgTTL, want.AllowMsgTTL},
 		{"allow_msg_schedules", have.AllowMsgSchedules, want.AllowMsgSchedules},
