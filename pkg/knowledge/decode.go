@@ -2,14 +2,15 @@ package knowledge
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/simplifiedchinese"
+	textunicode "golang.org/x/text/encoding/unicode"
 )
 
 // Encodings of documents, as Decode names them.
@@ -28,10 +29,12 @@ var ErrBinary = errors.New("it is not text")
 // if they contain no control characters and mostly letters. Errors: ErrBinary.
 func Decode(data []byte) (text, name string, err error) {
 	switch {
-	case bytes.HasPrefix(data, []byte{0xFF, 0xFE}):
-		return decodeUTF16(data[2:], binary.LittleEndian)
-	case bytes.HasPrefix(data, []byte{0xFE, 0xFF}):
-		return decodeUTF16(data[2:], binary.BigEndian)
+	case bytes.HasPrefix(data, []byte{0xFF, 0xFE}), bytes.HasPrefix(data, []byte{0xFE, 0xFF}):
+		text, err := decodeAs(data, textunicode.UTF16(textunicode.LittleEndian, textunicode.ExpectBOM))
+		if err != nil || !printable(text) {
+			return "", "", ErrBinary
+		}
+		return text, UTF16, nil
 	case utf8.Valid(data):
 		text := strings.TrimPrefix(string(data), "\uFEFF")
 		if !printable(text) {
@@ -41,45 +44,26 @@ func Decode(data []byte) (text, name string, err error) {
 	case bytes.IndexByte(data, 0) >= 0:
 		return "", "", ErrBinary
 	}
-	if text, err := simplifiedchinese.GB18030.NewDecoder().Bytes(data); err == nil && whole(string(text)) && chinese(data) {
-		return string(text), GB18030, nil
+	if text, err := decodeAs(data, simplifiedchinese.GB18030); err == nil && printable(text) && chinese(data) {
+		return text, GB18030, nil
 	}
-	if text := decodeWindows(data); printable(text) && wordy(text) {
+	if text, err := decodeAs(data, charmap.Windows1252); err == nil && printable(text) && wordy(text) {
 		return text, Windows1252, nil
 	}
 	return "", "", ErrBinary
 }
 
-func decodeUTF16(data []byte, order binary.ByteOrder) (text, name string, err error) {
-	units := make([]uint16, len(data)/2)
-	for i := range units {
-		units[i] = order.Uint16(data[2*i:])
+// decodeAs decodes strictly: a byte that the encoding does not have is an error.
+func decodeAs(data []byte, e encoding.Encoding) (string, error) {
+	out, err := e.NewDecoder().Bytes(data)
+	if err != nil {
+		return "", err
 	}
-	if text = string(utf16.Decode(units)); len(data)%2 != 0 || !whole(text) {
-		return "", "", ErrBinary
+	if bytes.ContainsRune(out, utf8.RuneError) {
+		return "", ErrBinary
 	}
-	return text, UTF16, nil
+	return string(out), nil
 }
-
-// windows are the characters of Windows-1252 from 0x80 to 0x9F; all others are those of Unicode.
-var windows = [...]rune{
-	'€', 0x81, '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', 0x8D, 'Ž', 0x8F,
-	0x90, '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', 0x9D, 'ž', 'Ÿ',
-}
-
-func decodeWindows(data []byte) string {
-	text := make([]rune, len(data))
-	for i, b := range data {
-		text[i] = rune(b)
-		if b >= 0x80 && b < 0xA0 {
-			text[i] = windows[b-0x80]
-		}
-	}
-	return string(text)
-}
-
-// whole reports whether a text is printable and every byte of it belonged to the encoding.
-func whole(text string) bool { return printable(text) && !strings.ContainsRune(text, utf8.RuneError) }
 
 // printable reports whether a text has no control characters besides white space, as binary files have.
 func printable(text string) bool {
