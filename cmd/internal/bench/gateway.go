@@ -142,7 +142,7 @@ func (w *gatewayWatch) ask(ctx context.Context, method, path string, body []byte
 	return w.client.Do(r)
 }
 
-// await waits until the gateway answers.
+// await waits until the gateway answers, and the scheduler takes submissions.
 func (w *gatewayWatch) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, serving)
 	defer cancel()
@@ -152,14 +152,15 @@ func (w *gatewayWatch) await(ctx context.Context) error {
 		answer, err := w.ask(ctx, http.MethodGet, "/api/v1/me", nil, "")
 		if err == nil {
 			_ = answer.Body.Close() // Only its status is needed.
-			if answer.StatusCode == http.StatusOK {
+			// The fault that nothing is submitted is an answer.
+			if _, _, err = w.bus.Services().Request(ctx, w.bus.Names().API("submit"), nil); err == nil && answer.StatusCode == http.StatusOK {
 				return nil
 			}
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("the gateway does not answer: %w", errors.Join(ctx.Err(), err))
+			return fmt.Errorf("the gateway or the scheduler does not answer: %w", errors.Join(ctx.Err(), err))
 		}
 	}
 }
