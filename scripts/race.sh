@@ -34,7 +34,8 @@ if [ "${1:-}" = --list ]; then
 fi
 
 # Scripts start more than a thousand programs, and each would need a second to start under the detector: they are plain ones. The stacks
-# and clients in the tests' own processes are under it. A raced program sleeps for a second before it exits, unless told otherwise.
+# and clients in the tests' own processes are under it; scripts without any are left to `make test`. A raced program sleeps for a second
+# before it exits, unless told otherwise.
 plain=$PWD/.cache/plain
 go test -vet=off -ldflags '-s -w' -c -o "$plain/jobgraph" ./cmd/jobgraph
 ln -f "$plain/jobgraph" "$plain/mcpserver"

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -74,7 +75,27 @@ func TestMain(m *testing.M) {
 //
 // and $EXAMPLES, the repository's folder of that name.
 func TestScripts(t *testing.T) {
-	runScripts(t, testscript.Params{Dir: filepath.Join("testdata", "script")})
+	files, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d scripts, %v", len(files), err)
+	}
+	if os.Getenv("JOBGRAPH_TEST_PROGRAMS") != "" {
+		files = slices.DeleteFunc(files, func(file string) bool { return !servesHere(t, file) })
+	}
+	runScripts(t, testscript.Params{Files: files})
+}
+
+// serving matches the commands of scripts that run a server in the process of the test.
+var serving = regexp.MustCompile(`(?m)^(\[[^]]*\] *)?(up|bus|model|web|a2a|mcp)( |$)`)
+
+// servesHere reports whether a script has more in this process than programs that it starts: only then can the race detector find anything.
+func servesHere(t *testing.T, file string) bool {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serving.Match(text)
 }
 
 // runScripts runs the scripts of a folder, or some files.
