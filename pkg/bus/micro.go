@@ -46,7 +46,7 @@ func (s Services) serve(c micro.Config, endpoints map[string]Endpoint, describe 
 		return nil, fmt.Errorf("serve %s: %w", name, class(err))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	var accepted requests
+	accepted := newRequests()
 	slots := make(chan struct{}, concurrentRequests)
 	for verb, endpoint := range endpoints {
 		handler := micro.HandlerFunc(func(r micro.Request) {
@@ -81,13 +81,19 @@ func (s Services) serve(c micro.Config, endpoints map[string]Endpoint, describe 
 	}, nil
 }
 
-// requests counts those that are being answered. Stopping a service only begins to drain its subscriptions, so requests may come until the
-// end of the wait and behind it: a sync.WaitGroup must not be used so.
+// requests counts those that are being answered. Stopping a service only begins to drain its subscriptions, so requests may come while close
+// waits and after it: a sync.WaitGroup must not be used so.
 type requests struct {
-	mu      sync.Mutex
-	n       int
-	closed  bool
-	changed chan struct{} // Closed when n becomes 0, nil while nobody waits.
+	mu     sync.Mutex
+	idle   sync.Cond // Signalled when n becomes 0; its lock is mu.
+	n      int
+	closed bool
+}
+
+func newRequests() *requests {
+	q := &requests{}
+	q.idle.L = &q.mu
+	return q
 }
 
 // begin reports whether a request may be answered; if so, end follows.
@@ -103,28 +109,19 @@ func (q *requests) begin() bool {
 func (q *requests) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.n--; q.n == 0 && q.changed != nil {
-		close(q.changed)
-		q.changed = nil
+	if q.n--; q.n == 0 {
+		q.idle.Broadcast()
 	}
 }
 
 // close waits until all requests are answered; begin then accepts none.
 func (q *requests) close() {
-	for {
-		q.mu.Lock()
-		if q.n == 0 {
-			q.closed = true
-			q.mu.Unlock()
-			return
-		}
-		if q.changed == nil {
-			q.changed = make(chan struct{})
-		}
-		idle := q.changed
-		q.mu.Unlock()
-		<-idle
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.n > 0 {
+		q.idle.Wait()
 	}
+	q.closed = true
 }
 
 // stopped answers a request that came too late for this process.

@@ -77,15 +77,12 @@ func TestAnIDThatIsTakenByAnotherMessageDropsNothing(t *testing.T) {
 		wantErr(t, err, bus.ErrConflict)
 	}
 	noErr(t, b.Streams().Purge(t.Context(), b.Names().Work, work("thief").Subject)) // As if it was done.
-	_, err := b.Publish(t.Context(), work("b"), bus.ExpectNone())
-	noErr(t, err)
-	if m, err := b.Streams().LastOn(t.Context(), b.Names().Work, work("b").Subject); !errors.Is(err, bus.ErrNotFound) {
-		t.Errorf("work that was done is given out again, at %d (%v)", m.Seq, err)
-	}
-	_, err = withRoles(t, server).Publish(t.Context(), work("b"), bus.ExpectNone())
-	noErr(t, err)
-	if m, err := b.Streams().LastOn(t.Context(), b.Names().Work, work("b").Subject); err != nil || m.Seq == 0 {
-		t.Errorf("the work is lost (%v)", err)
+	for _, scheduler := range []*bus.Bus{b, withRoles(t, server)} {
+		_, err := scheduler.Publish(t.Context(), work("b"), bus.ExpectNone())
+		noErr(t, err)
+		if m, err := b.Streams().LastOn(t.Context(), b.Names().Work, work("b").Subject); !errors.Is(err, bus.ErrNotFound) {
+			t.Errorf("work that was done is given out again, at %d (%v)", m.Seq, err)
+		}
 	}
 }
 

@@ -66,18 +66,14 @@ func (n *named) distinct(ctx context.Context, w *waiting) (uint64, error) {
 }
 
 // taken reports whether the id of a message belongs to a message on another subject, at a sequence of a stream. Nothing is known of a
-// message that was removed. A fact then counts as a repeat, since its job was deleted. So does work, since it was done: a scheduler that was
-// cut off must not give it out twice. Only on a bus with roles, whose publishers do not all trust one another, is it published again, and
-// its journal rejects a second run. Without the permission to read the stream, it counts as a repeat.
+// message that was removed, so the id counts as its own: the job of a fact was deleted, and work was done, which a scheduler that was cut off
+// must not give out twice. The same holds without the permission to read the stream. Errors: ErrUnavailable and the context's.
 func (b *Bus) taken(ctx context.Context, stream string, seq uint64, subject string) (bool, error) {
 	if stream != b.names.Log && stream != b.names.Work {
 		return false, nil // All publishers of the others trust one another.
 	}
 	first, err := b.leader(ctx, stream, query{Seq: seq})
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return stream == b.names.Work && b.sealing.lists != "", nil
-	case errors.Is(err, ErrNotPermitted):
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrNotPermitted) {
 		return false, nil
 	}
 	return err == nil && first.Subject != subject, err

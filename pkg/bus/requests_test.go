@@ -7,7 +7,7 @@ import (
 
 func TestAServiceStopsWhenWhatItAcceptedIsAnsweredAndAcceptsNothingBehindThat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var q requests
+		q := newRequests()
 		q.begin()
 		stopped := false
 		go func() {

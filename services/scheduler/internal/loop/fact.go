@@ -36,7 +36,13 @@ func (c *facts) get(seq uint64) *fact {
 		return nil
 	}
 	c.recent.MoveToFront(at)
-	return at.Value.(*fact) //nolint:errcheck // The list has nothing else.
+	return factAt(at)
+}
+
+// factAt returns the fact of an entry: the list has nothing else.
+func factAt(at *list.Element) *fact {
+	f, _ := at.Value.(*fact)
+	return f
 }
 
 // keep stores an event if work can refer to it.
@@ -70,7 +76,8 @@ func (c *facts) drop(at *list.Element) {
 	if at == nil {
 		return
 	}
-	f := c.recent.Remove(at).(*fact) //nolint:errcheck // The list has nothing else.
+	f := factAt(at)
+	c.recent.Remove(at)
 	c.size -= f.size
 	delete(c.bySeq, f.seq)
 }
