@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"path"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/artifact"
 )
 
 // Attach stores a file for a job that is not submitted yet, under the id that its request will have, and returns the
@@ -25,7 +27,7 @@ func (c *Client) Attach(ctx context.Context, job, name string, r io.ReadSeeker) 
 
 // mediaType guesses the media type from the extension of a name.
 func mediaType(name string) string {
-	if known := mime.TypeByExtension(path.Ext(name)); known != "" {
+	if known := cmp.Or(artifact.MediaType(name), mime.TypeByExtension(path.Ext(name))); known != "" {
 		return known
 	}
 	return "application/octet-stream"

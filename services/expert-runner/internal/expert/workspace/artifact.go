@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/artifact"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
 
@@ -99,7 +101,7 @@ func called(name string) string { return strings.TrimPrefix(name, OutDir+"/") }
 
 // mediaType guesses by the extension of the name, else by the beginning of the file.
 func mediaType(name string, head []byte) string {
-	if known := mime.TypeByExtension(path.Ext(name)); known != "" {
+	if known := cmp.Or(artifact.MediaType(name), mime.TypeByExtension(path.Ext(name))); known != "" {
 		return known
 	}
 	return http.DetectContentType(head)
