@@ -27,7 +27,7 @@ compile() {
 }
 
 with_tools() {
-	(cd tools && CGO_ENABLED=0 GOOS=linux GOARCH=$arch go build -trimpath -ldflags "-s -w" -o "$OLDPWD/bin/image/$1/root/jobgraph-tools" ./jobgraph-tools)
+	(cd tools && CGO_ENABLED=0 GOOS=linux GOARCH=$arch go build -trimpath -tags minimal -ldflags "-s -w" -o "$OLDPWD/bin/image/$1/root/jobgraph-tools" ./jobgraph-tools)
 }
 
 # image NAME DOCKERFILE builds an image; BuildKit is neither needed nor used.
