@@ -15,7 +15,7 @@ type denials struct {
 	mu      sync.Mutex // Guards all below.
 	next    int
 	waiting map[int]denial
-	seen    map[string]bool // Streams in which this process may not remove anything.
+	seen    map[string]bool // Streams in which this process may not write or remove anything.
 }
 
 // denial is one waiting caller.

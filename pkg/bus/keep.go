@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -17,7 +18,8 @@ import (
 
 // A client that may publish into a bucket can erase all of it with one header. So programs outside the engine ask a scheduler to
 // write: a card of a pool on <prefix>.card.<pool>.<expert>, other keys on <prefix>.keep.<bucket>.<key>. The subject names what is
-// written, so that permissions can tell who may.
+// written, so that permissions can tell who may. A scheduler also puts back work for a runner, which may not publish work: its message
+// could have the id of another pool's work, which the stream would then drop.
 
 // keepOp is an operation on a key.
 type keepOp string
@@ -26,10 +28,15 @@ const (
 	keepPut    keepOp = "put"
 	keepDelete keepOp = "delete"
 	keepPool   keepOp = "pool"
+	keepWork   keepOp = "work"
 )
 
-// poolKey takes the place of an expert in requests for the consumer of a pool. No expert can have this id.
-const poolKey = "~pool"
+// poolKey takes the place of an expert in requests for the consumer of a pool, workKey in requests to put back work. No expert can have
+// these ids.
+const (
+	poolKey = "~pool"
+	workKey = "~work"
+)
 
 // keeping is a request to write a key.
 type keeping struct {
@@ -39,6 +46,8 @@ type keeping struct {
 	Last  *uint64       `json:"last,omitempty"`
 	// Pool is the consumer that a pool needs.
 	Pool *keptPool `json:"pool,omitempty"`
+	// Work is the address of the work that is put back; Value is its body.
+	Work *keptWork `json:"work,omitempty"`
 }
 
 // keptPool has the settings of a pool's consumer that its workers choose.
@@ -47,6 +56,13 @@ type keptPool struct {
 	AckWait time.Duration `json:"ack_wait,omitempty"`
 	Most    int           `json:"most,omitempty"`
 	Bounded bool          `json:"bounded,omitempty"`
+}
+
+// keptWork is the address of a member of a batch.
+type keptWork struct {
+	Subject string `json:"subject"`
+	ID      string `json:"id"`
+	Trace   string `json:"trace,omitempty"`
 }
 
 // keptReply is the answer.
@@ -106,6 +122,30 @@ func (q *Queues) submitPool(ctx context.Context, pool string, c ConsumerSpec) er
 		return fmt.Errorf("ensure pool %s: %w", pool, err)
 	}
 	return nil
+}
+
+// PutBack publishes a member of a batch of a pool as a message of its own, or asks a scheduler to, if this process may not. The message is
+// sent at once; wait returns when it is stored. Errors: those of Publish.
+func (q *Queues) PutBack(pool string, m *batch.Member) (wait func(context.Context) error) {
+	denied := q.bus.denials.known(q.bus.names.Work)
+	var ack Ack
+	if !denied {
+		ack = q.bus.PublishAsync(m.Message(), Expect{})
+	}
+	return func(ctx context.Context) error {
+		if !denied {
+			_, err := ack.Wait(ctx)
+			if !errors.Is(err, ErrNotPermitted) {
+				return err
+			}
+			q.bus.denials.note(q.bus.names.Work)
+		}
+		r := keeping{Op: keepWork, Value: m.Work, Work: &keptWork{Subject: m.Subject, ID: m.ID, Trace: m.Trace}}
+		if _, err := q.bus.Services().submit(ctx, q.bus.names.Card(pool, workKey), r); err != nil {
+			return fmt.Errorf("put back %s: %w", m.Subject, err)
+		}
+		return nil
+	}
 }
 
 // submit sends a request to write.
@@ -227,6 +267,9 @@ func (s Services) writeCard(ctx context.Context, pool, expert string, r keeping)
 	if r.Op == keepPool && r.Pool != nil && expert == poolKey {
 		return 0, s.writePool(ctx, pool, r.Pool)
 	}
+	if r.Op == keepWork && r.Work != nil && expert == workKey {
+		return s.writeWork(ctx, pool, r)
+	}
 	if r.Op == keepPut {
 		var card struct {
 			ID string `json:"id"`
@@ -254,6 +297,20 @@ func (s Services) writePool(ctx context.Context, pool string, p *keptPool) error
 	c := q.ForeignConsumer(pool)
 	c.AckWait, c.MaxAckPending, c.Bounded = min(max(p.AckWait, 0), defaultAckWait), max(p.Most, 0), p.Bounded
 	return q.EnsureConsumer(ctx, c)
+}
+
+// writeWork publishes work that a runner puts back, if it is work of the runner's pool. Its message id begins with the pool, so that no
+// runner can take the ids of other messages.
+func (s Services) writeWork(ctx context.Context, pool string, r keeping) (uint64, error) {
+	rest, ok := strings.CutPrefix(r.Work.Subject, s.bus.names.Prefix()+".work."+pool+".")
+	run, err := strconv.Atoi(nthToken(rest, 3))
+	if !ok || err != nil || run < 1 || strings.Count(rest, ".") != 3 || !literal(rest) || r.Work.ID == "" || !json.Valid(r.Value) {
+		return 0, fmt.Errorf("%w: %.200q is no work of pool %s", ErrRefused, r.Work.Subject, pool)
+	}
+	member := batch.Member{Subject: r.Work.Subject, ID: r.Work.ID, Trace: r.Work.Trace, Work: r.Value}
+	m := member.Message()
+	m.Header[events.HeaderMsgID] = []string{pool + "~back/" + r.Work.ID}
+	return s.bus.Publish(ctx, m, Expect{})
 }
 
 func (s Services) apply(ctx context.Context, k KV, key string, r keeping) (uint64, error) {

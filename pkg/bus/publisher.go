@@ -39,7 +39,7 @@ type publisher struct {
 	inbox   string
 	sub     *nats.Subscription
 	// taken is Bus.taken.
-	taken func(ctx context.Context, stream string, seq uint64, subject string) (bool, error)
+	taken func(ctx context.Context, stream string, seq uint64, m events.Message) (bool, error)
 
 	mu      sync.Mutex // Guards everything below and every waiting.
 	room    sync.Cond  // Signalled when len(pending) falls below window, and on close.
@@ -52,7 +52,7 @@ type publisher struct {
 	closed bool
 }
 
-func newPublisher(nc *nats.Conn, timeout time.Duration, window int, taken func(context.Context, string, uint64, string) (bool, error)) (*publisher, error) {
+func newPublisher(nc *nats.Conn, timeout time.Duration, window int, taken func(context.Context, string, uint64, events.Message) (bool, error)) (*publisher, error) {
 	p := &publisher{nc: nc, timeout: timeout, window: window, taken: taken, inbox: nc.NewInbox() + ".", pending: map[uint64]*waiting{}}
 	p.room.L = &p.mu
 	sub, err := nc.Subscribe(p.inbox+"*", p.answer)

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,8 +14,9 @@ import (
 )
 
 // A stream drops a message whose id it has seen, whatever the message is and no matter who published the first one with that id. Ids of facts
-// can be predicted, so a program that may publish anything into the stream could use them first. A message that was dropped as the
-// repeat of a different one is therefore published again under an id that cannot be predicted.
+// and requests can be predicted, so a program that may publish anything into the stream could use them first. A message that was dropped as
+// the repeat of a different one is therefore published again under an id that cannot be predicted. Into the stream of work only the engine
+// publishes (see PutBack), since nobody can tell what a message was once its runner has settled it.
 
 // named is a message with an id, kept until its acknowledgement has come.
 type named struct {
@@ -50,7 +52,7 @@ func (n *named) distinct(ctx context.Context, w *waiting) (uint64, error) {
 	if n.settled {
 		return n.seq, nil
 	}
-	taken, err := w.p.taken(ctx, w.repeat, w.seq, w.subject)
+	taken, err := w.p.taken(ctx, w.repeat, w.seq, n.message)
 	if err != nil {
 		return 0, fmt.Errorf("%w: look at what has the same id: %w", ErrUnknown, err)
 	}
@@ -65,16 +67,20 @@ func (n *named) distinct(ctx context.Context, w *waiting) (uint64, error) {
 	return n.seq, nil
 }
 
-// taken reports whether the id of a message belongs to a message on another subject, at a sequence of a stream. Nothing is known of a
-// message that was removed, so the id counts as its own: the job of a fact was deleted, and work was done, which a scheduler that was cut off
-// must not give out twice. The same holds without the permission to read the stream. Errors: ErrUnavailable and the context's.
-func (b *Bus) taken(ctx context.Context, stream string, seq uint64, subject string) (bool, error) {
-	if stream != b.names.Log && stream != b.names.Work {
-		return false, nil // All publishers of the others trust one another.
-	}
+// taken reports whether the id of a message belongs to another message, at a sequence of a stream: one on another subject, or another
+// request. Nothing is known of a message that was removed, so the id counts as its own: the job of a fact was deleted, and work was done,
+// which a scheduler that was cut off must not give out twice. The same holds without the permission to read the stream. A request that was
+// removed counts as another one where signatures count: a scheduler accepts the repeat of a request. Errors: ErrUnavailable and the context's.
+func (b *Bus) taken(ctx context.Context, stream string, seq uint64, m events.Message) (bool, error) {
+	requests := stream == b.names.Intake && b.Signed()
 	first, err := b.leader(ctx, stream, query{Seq: seq})
-	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrNotPermitted) {
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return requests, nil
+	case errors.Is(err, ErrNotPermitted):
 		return false, nil
+	case err != nil:
+		return false, err
 	}
-	return err == nil && first.Subject != subject, err
+	return first.Subject != m.Subject || requests && !bytes.Equal(first.Body, m.Body), nil
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/incarnation"
+	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // deciding is the card of an expert that asks a person.
@@ -187,6 +189,46 @@ func flood(h *hand, _ victim) {
 	}
 }
 
+// takeIDs publishes work with the message ids that work of a job to come may have, and removes it from its queue.
+func takeIDs(h *hand, v victim) {
+	n := h.admin.Names()
+	log, err := h.admin.Bus().Streams().Info(h.Context(), n.Log)
+	if err != nil {
+		h.Fatal(err)
+	}
+	for ahead := range uint64(50) {
+		h.say(n.WorkFor("m", "x", "x", "a", 1), "{}", events.HeaderMsgID, run.WorkID(incarnation.ID(v.job, log.LastSeq+ahead), v.subjob, 1))
+	}
+	h.say("$JS.API.STREAM.PURGE.JOBS_WORK", `{"filter":"`+n.PoolWork("m")+`"}`)
+	q := h.bus.Bus().Queues()
+	if q.EnsurePool(h.Context(), "m") != nil {
+		return
+	}
+	sub, err := q.Consume(h.Context(), q.PoolConsumer("m"))
+	if err != nil {
+		return
+	}
+	defer sub.Stop()
+	for {
+		queue, err := q.Info(h.Context(), n.Work, q.PoolConsumer("m").Durable)
+		if err != nil || queue.Pending == 0 {
+			break
+		}
+		list, err := sub.Next(h.Context(), 50)
+		if err != nil {
+			h.Fatal(err)
+		}
+		for i := range list {
+			if err := list[i].Ack(); err != nil {
+				h.Fatal(err)
+			}
+		}
+	}
+	if err := h.bus.Bus().Flush(h.Context()); err != nil {
+		h.Fatal(err)
+	}
+}
+
 // broker are attacks through the protocol of the server.
 func broker() []attack {
 	const api = "$JS.API."
@@ -194,6 +236,11 @@ func broker() []attack {
 		{"the work of a pool", (*siege).queued, func(h *hand, v victim) {
 			h.say(api+"CONSUMER.MSG.NEXT.JOBS_WORK.pool-"+v.pool, `{"batch":10,"no_wait":true}`)
 		}, received(".{job}.a."), nil},
+		{"the message id of another pool's work", (*siege).unserved, takeIDs, func(s *siege, v victim, _ []*hand) bool {
+			s.wait(v)
+			s.passed()
+			return s.last("JOBS_WORK", "jobs.work.*.*."+v.job+".>") == ""
+		}, nil},
 		{"work for a pool", nil, func(h *hand, _ victim) { h.say("jobs.work.default.shout-expert.forged.a.1", "{}") }, received(`"stream":"JOBS_WORK"`), nil},
 		{"the log of a job, from elsewhere", (*siege).queued, func(h *hand, v victim) {
 			h.say(api+"DIRECT.GET.JOBS", `{"last_by_subj":"`+h.admin.Names().Event(v.job, events.KindJobRequested)+`"}`)

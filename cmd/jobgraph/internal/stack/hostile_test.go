@@ -223,8 +223,9 @@ func (s *siege) begin(r events.Request, kind events.Kind) (v victim, e events.Ev
 	}
 }
 
-// queued returns a job whose work waits for a runner that never comes, in a pool of its own.
-func (s *siege) queued() victim {
+// unserved returns the names of a job to come whose work will wait for a runner that never comes, in a pool of its own.
+func (s *siege) unserved() victim {
+	s.Helper()
 	s.pools++
 	pool := fmt.Sprintf("void%d", s.pools)
 	card := fmt.Sprintf(`{"id":%q,"name":%q,"description":"Waits for ever.","pool":%q}`, pool, pool, pool)
@@ -235,8 +236,20 @@ func (s *siege) queued() victim {
 	if err != nil {
 		s.Fatal(err)
 	}
-	v, _ := s.begin(events.Request{Goal: "wait", Plan: json.RawMessage(`{"subjobs":[{"id":"a","goal":"wait","expert":"` + pool + `"}]}`)}, events.KindGraphCreated)
-	v.subjob, v.pool = "a", pool
+	return victim{job: "j-" + strings.ToLower(rand.Text()), subjob: "a", pool: pool}
+}
+
+// wait submits a job of unserved.
+func (s *siege) wait(v victim) {
+	s.Helper()
+	s.begin(events.Request{ID: v.job, Goal: "wait", Plan: json.RawMessage(`{"subjobs":[{"id":"a","goal":"wait","expert":"` + v.pool + `"}]}`)}, events.KindGraphCreated)
+}
+
+// queued returns a job whose work waits for a runner that never comes.
+func (s *siege) queued() victim {
+	s.Helper()
+	v := s.unserved()
+	s.wait(v)
 	s.until("work of "+v.job, func() bool {
 		m, err := s.admin.Bus().Streams().LastOn(s.Context(), s.admin.Names().Work, "jobs.work.*.*."+v.job+".>")
 		return err == nil && m.Seq > 0

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
-	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
 )
@@ -61,7 +60,7 @@ func OpenBatches(ctx context.Context, b *bus.Bus, pool string, lingers bool, log
 	if err != nil {
 		return nil, err
 	}
-	return &Batches{Pool: p, bus: b, pool: name, returns: returns{publish: b.PublishAsync, log: log}, lingers: lingers, log: log}, nil
+	return &Batches{Pool: p, bus: b, pool: name, returns: returns{put: func(m *batch.Member) func(context.Context) error { return b.Queues().PutBack(pool, m) }, log: log}, lingers: lingers, log: log}, nil
 }
 
 // Next implements loop.Source.
@@ -240,16 +239,17 @@ func (s *share) Term(string) error { return s.Nak(0) }
 
 // returns publishes members as messages of their own.
 type returns struct {
-	publish func(m events.Message, e bus.Expect) bus.Ack
-	log     *slog.Logger
-	under   sync.WaitGroup
+	// put is Queues.PutBack.
+	put   func(m *batch.Member) (wait func(context.Context) error)
+	log   *slog.Logger
+	under sync.WaitGroup
 }
 
 // send gives a member back. Its batch is notified when the message is stored; the broker treats a repeat as a new message.
 func (r *returns) send(m *batch.Member, of *held) {
-	ack := r.publish(m.Message(), bus.Expect{})
-	r.under.Go(func() { // Ends with the ack, or with the publisher's timeout.
-		_, err := ack.Wait(context.Background())
+	wait := r.put(m)
+	r.under.Go(func() { // Ends with the ack, or with the timeout of the publisher or of a request.
+		err := wait(context.Background())
 		if err == nil {
 			err = of.settled()
 		}

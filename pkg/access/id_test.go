@@ -1,0 +1,174 @@
+package access_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/jobgraph/jobgraph/pkg/access"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/batch"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
+)
+
+// signed connects as an identity that checks signatures.
+func (s *stage) signed(of *access.Tenant, name string) *bus.Bus {
+	s.t.Helper()
+	o := s.server.Options(name)
+	o.NKey, o.Prefix, o.Signers = s.seeds[of.Name+"/"+name], of.Prefix, filepath.Join(s.t.TempDir(), "signers.json")
+	err := os.WriteFile(o.Signers, []byte(`{"since":"2026-01-01T00:00:00Z","signers":[]}`), 0o600)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	b, err := bus.Connect(s.t.Context(), o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(b.Close)
+	return b
+}
+
+// steal publishes a message with an id as a runner or client would, and settles it if it is work of its pool.
+func steal(t *testing.T, nc *nats.Conn, n events.Names, subject, id string, pools []string) {
+	t.Helper()
+	m, err := nc.RequestMsg(&nats.Msg{Subject: subject, Data: []byte("stolen"), Header: nats.Header{events.HeaderMsgID: {id}}}, bound)
+	if err != nil {
+		t.Fatal(subject, err)
+	}
+	var ack struct {
+		Stream string `json:"stream"`
+		Seq    uint64 `json:"seq"`
+	}
+	if json.Unmarshal(m.Data, &ack) != nil || ack.Seq == 0 {
+		t.Fatalf("%s is not stored: %s", subject, m.Data)
+	}
+	if ack.Stream != n.Work {
+		return
+	}
+	work, err := nc.Request("$JS.API.CONSUMER.MSG.NEXT."+n.Work+".pool-"+pools[0], []byte("1"), bound)
+	if err == nil {
+		_, err = nc.Request(work.Reply, []byte("+ACK"), bound)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNoOneTakesTheIDOfAMessageOfOthers has every identity outside the engine publish first, on each subject of a stream that it may use,
+// with the id of another's message to come. What can be removed is removed.
+func TestNoOneTakesTheIDOfAMessageOfOthers(t *testing.T) {
+	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
+	tenant := &s.tenants[0]
+	others := s.signed(tenant, "admin")
+	n, live := others.Names(), item.LiveSubjects(others.Names())
+	for _, c := range []struct {
+		stream, all, subject string
+		closed               bool // No one outside the engine publishes there.
+	}{
+		{n.Log, n.AllEvents(), n.RunEvent("victim", events.KindSubJobReported, "a", 1), false},
+		{n.Intake, n.Request(), n.Request(), false},
+		{n.Work, n.AllWork(), n.WorkFor("d", "x", "victim", "a", 1), true},
+		{n.Journal, n.AllJournals(), n.JournalOf("victim", "a"), false},
+		{n.Aside, n.AllAside(), n.SetAside(bus.DeadWork, 1), false},
+		{live.Stream(), live.All(), live.SubJob("victim", "a"), false},
+		{"OBJ_" + n.Blobs, "$O." + n.Blobs + ".>", "$O." + n.Blobs + ".C.victim", false},
+	} {
+		tried := 0
+		for i := range tenant.Identities {
+			id := &tenant.Identities[i]
+			if id.Role.Inside() {
+				continue
+			}
+			nc := s.raw(tenant, id.Name)
+			for _, pattern := range id.Permissions(n).Publish {
+				subject := sample(pattern)[0]
+				if !within(c.all, subject) {
+					continue
+				}
+				word := id.Name + "/" + subject
+				steal(t, nc, n, subject, word, id.Pools)
+				tried++
+				if c.stream == n.Intake { // A scheduler takes it.
+					if err := others.Streams().Purge(t.Context(), c.stream, c.subject); err != nil {
+						t.Fatal(err)
+					}
+				}
+				seq, err := others.Publish(t.Context(), events.Message{Subject: c.subject, Body: []byte("true"), Header: events.Header(events.HeaderMsgID, word)}, bus.Expect{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if m, err := others.Streams().At(t.Context(), c.stream, seq); err != nil || string(m.Body) != "true" {
+					t.Errorf("%s takes the id of a message on %s by one on %s: %v", id.Name, c.subject, subject, err)
+				}
+			}
+		}
+		if tried == 0 != c.closed {
+			t.Errorf("%d subjects of stream %s were tried", tried, c.stream)
+		}
+	}
+}
+
+func member(n events.Names, pool, id string) *batch.Member {
+	return &batch.Member{Subject: n.WorkFor(pool, "x", "j", "a", 1), ID: id, Trace: "t", Work: []byte(`{"goal":"<b>"}`)}
+}
+
+func TestASchedulerPutsWorkBackForARunner(t *testing.T) {
+	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
+	tenant := &s.tenants[0]
+	keeper, a := s.bus(tenant, "scheduler"), s.bus(tenant, "runner-a")
+	n := keeper.Names()
+	if err := a.Queues().PutBack("a", member(n, "a", "early"))(t.Context()); !errors.Is(err, bus.ErrUnavailable) {
+		t.Errorf("without a scheduler: %v", err)
+	}
+	stop, err := keeper.Services().Keep()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	if err := keeper.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	odd := member(n, "a", "odd")
+	odd.Subject = "jobs.work.a.x.j.a.>"
+	text := member(n, "a", "text")
+	text.Work = []byte("no JSON")
+	for _, c := range []struct {
+		name, pool string
+		m          *batch.Member
+		want       error
+	}{
+		{"work of its pool", "a", member(n, "a", "one"), nil},
+		{"the same again", "a", member(n, "a", "one"), nil},
+		{"the same of a later job", "a", member(n, "a", "two"), nil},
+		{"work of another pool", "a", member(n, "b", "three"), bus.ErrRefused},
+		{"work of another pool in its name", "b", member(n, "b", "three"), bus.ErrNotPermitted},
+		{"a batch", "a", &batch.Member{Subject: batch.Subject(n, "a", "x", "j", 2), ID: "four", Work: []byte(`{}`)}, bus.ErrRefused},
+		{"no run", "a", odd, bus.ErrRefused},
+		{"no JSON", "a", text, bus.ErrRefused},
+	} {
+		if err := a.Queues().PutBack(c.pool, c.m)(t.Context()); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+	}
+	subjects, err := keeper.Streams().Subjects(t.Context(), n.Work, n.AllWork())
+	if at := n.WorkFor("a", "x", "j", "a", 1); err != nil || len(subjects) != 1 || subjects[at] != 2 {
+		t.Fatalf("the work is %v (%v), want two messages on %s", subjects, err, at)
+	}
+	m, err := keeper.Streams().LastOn(t.Context(), n.Work, n.AllWork())
+	if err != nil || string(m.Body) != `{"goal":"<b>"}` || m.Get(events.HeaderTrace) != "t" || m.Get(events.HeaderID) != "two" {
+		t.Errorf("%v: %s (%v)", m.Header, m.Body, err)
+	}
+	// Work of another pool may have the id of work that was put back and is done.
+	if err := keeper.Streams().Purge(t.Context(), n.Work, n.PoolWork("a")); err != nil {
+		t.Fatal(err)
+	}
+	seq, err := keeper.Publish(t.Context(), member(n, "b", "one").Message(), bus.Expect{})
+	if err != nil || seq <= m.Seq {
+		t.Errorf("work of another pool was dropped: %d (%v)", seq, err)
+	}
+}
