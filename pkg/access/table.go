@@ -86,7 +86,8 @@ func facts(n events.Names) []Row {
 func traffic(n events.Names) []Row {
 	conversations, s := item.Subject(n, "*"), schedule.NewNames(n)
 	return []Row{
-		{Subject: n.Request(), About: "requests that wait for admission", Publish: []Role{Scheduler, Gateway, Client}},
+		{Subject: n.Request(), About: "requests that wait for admission", Publish: []Role{Scheduler, Gateway}},
+		{Subject: n.Request(), About: "requests that wait for admission", Publish: []Role{Client}, Verb: "submit"},
 		{Subject: n.Rejected(), About: "rejections of such requests", Publish: scheduler, Subscribe: watchers},
 		{Subject: item.Answered(n), About: "which requests were answers", Publish: scheduler, Subscribe: watchers},
 		{Subject: n.AllWork(), About: "work", Publish: []Role{Scheduler, Planner}},

@@ -337,6 +337,36 @@ func TestAPoolReportsOnItsOwnRuns(t *testing.T) {
 	g.wantStatus(events.Finished)
 }
 
+// A worker may name any job, SubJob, and kind on the subjects of its pool: what it says about runs of others need not be understood,
+// or one message would stop any job for good.
+func TestAFactOfAnotherPoolNeedNotBeUnderstood(t *testing.T) {
+	for _, c := range []struct {
+		subjob, pool string
+		want         Verdict
+	}{
+		{"a", "other", Ignored},
+		{"gone", "other", Ignored},
+		{"gone", events.DefaultPool, Ignored},
+		{events.PlanID, "other", Ignored},
+		{"a", events.DefaultPool, Poisoned},
+		{"a", "", Poisoned},
+	} {
+		for _, kind := range []events.Kind{events.KindSubJobStarted, events.KindSubJobProgressed, events.KindSubJobReported, events.KindInputRequested} {
+			g := start(t, nil)
+			g.plan("~plan", sub("a"))
+			e := g.event(kind, c.subjob, 1, "", nil)
+			e.Pool, e.Fault = c.pool, fault(events.CodeMustUnderstand, "unknown kind")
+			got := g.job.Step(e)
+			if got.Verdict != c.want {
+				t.Errorf("%s about %s by pool %q is %s, want %s: %s", kind, c.subjob, c.pool, got.Verdict, c.want, got.Reason)
+			}
+			if got.Verdict == Ignored { // It is used up, so a fold meets it, too.
+				g.log = append(g.log, e)
+			}
+		}
+	}
+}
+
 // The records of a run are on the subject of its pool, so a process that closes a run or executes a later one must know that pool.
 func TestARunBelongsToThePoolThatItWasGivenTo(t *testing.T) {
 	g := start(t, nil)

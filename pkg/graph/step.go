@@ -16,7 +16,7 @@ func (j *Job) Step(e events.Event) Effect {
 	case e.Seq <= j.Seq:
 		return Effect{Verdict: Duplicate}
 	}
-	if reason := poison(&e); reason != "" {
+	if reason := poison(&e); reason != "" && j.foreign(&e) == "" {
 		return Effect{Poisoned, reason}
 	}
 	j.now = e
@@ -71,10 +71,8 @@ func (j *Job) apply(e *events.Event) Effect {
 	if e.Born > 0 && e.Born < j.RequestSeq && j.Rules.Version >= bornSince {
 		return ignored("it is about an earlier job with this id, requested by event %d", e.Born)
 	}
-	if e.Pool != "" {
-		if n := j.dag.find(e.SubJob); n != nil && n.Pool != e.Pool {
-			return ignored("%s is for pool %s, not %s", e.SubJob, n.Pool, e.Pool)
-		}
+	if reason := j.foreign(e); reason != "" {
+		return Effect{Ignored, reason}
 	}
 	switch e.Kind {
 	case events.KindSubJobReported:
@@ -108,6 +106,21 @@ func (j *Job) apply(e *events.Event) Effect {
 		return ignored("the job was requested before")
 	}
 	return j.requests.apply(e)
+}
+
+// foreign says why a fact that a pool states is not about a run of that pool. Such a fact changes nothing, and therefore need not be
+// understood: a worker may publish facts about every job on the subjects of its pool.
+func (j *Job) foreign(e *events.Event) string {
+	if e.Pool == "" {
+		return ""
+	}
+	switch n := j.dag.find(e.SubJob); {
+	case n != nil && n.Pool != e.Pool:
+		return fmt.Sprintf("%s is for pool %s, not %s", e.SubJob, n.Pool, e.Pool)
+	case n == nil && e.Fault != nil:
+		return fmt.Sprintf("no SubJob %q", e.SubJob)
+	}
+	return ""
 }
 
 // settle derives the job's status from its SubJobs once an event is applied.

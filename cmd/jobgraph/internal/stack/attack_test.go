@@ -48,6 +48,12 @@ func ended(s *siege, v victim, _ []*hand) bool { return s.status(v).Terminal() }
 
 func answered(s *siege, v victim, _ []*hand) bool { return !s.asks(v) }
 
+// quarantined reports whether the scheduler has given the job up.
+func quarantined(s *siege, v victim, _ []*hand) bool {
+	j, err := s.admin.Get(s.Context(), v.job)
+	return err == nil && j.Quarantined != nil
+}
+
 // stored reports whether the last message on a subject is the forged one.
 func stored(stream, subject string) func(*siege, victim, []*hand) bool {
 	return func(s *siege, v victim, _ []*hand) bool {
@@ -90,10 +96,15 @@ func attacks() []attack {
 		}, nil},
 		{"an event that no scheduler understands", (*siege).queued, func(h *hand, v victim) {
 			h.say(h.admin.Names().Control(v.job), `{}`, events.HeaderSpec, "1.0", events.HeaderID, "x", events.HeaderType, "io.jobgraph.doom.requested.v9")
-		}, func(s *siege, v victim, _ []*hand) bool {
-			j, err := s.admin.Get(s.Context(), v.job)
-			return err == nil && j.Quarantined != nil
-		}, nil},
+		}, quarantined, nil},
+		{"a fact of a run that no scheduler understands", (*siege).queued, func(h *hand, v victim) {
+			for _, pool := range []string{"", v.pool, "m"} {
+				for _, subjob := range []string{v.subjob, "gone"} {
+					subject := h.admin.Names().RunEventOf(v.job, events.KindSubJobProgressed, subjob, 1, pool)
+					h.say(subject, `{}`, events.HeaderSpec, "1.0", events.HeaderID, "x", events.HeaderType, "io.jobgraph.subjob.progressed.v9")
+				}
+			}
+		}, quarantined, nil},
 	}
 	return slices.Concat(facts, verbs(), kept(), broker())
 }
@@ -113,10 +124,16 @@ func verbs() []attack {
 			h.say("jobs.request", `{"goal":"yes","user":"boss","session":"`+v.session+`"}`)
 			h.say("jobs.api.submit", `{"goal":"yes","user_id":"boss","session":"`+v.session+`"}`)
 		}, answered, nil},
+		{"a job without the right to submit", nil, func(h *hand, _ victim) { h.say("jobs.request", `{"id":"`+h.job()+`","goal":"forged","expert":"Shout Expert"}`) }, func(s *siege, _ victim, by []*hand) bool {
+			return slices.ContainsFunc(by, func(h *hand) bool {
+				_, err := s.admin.Get(s.Context(), h.job())
+				return err == nil
+			})
+		}, []string{"eve"}},
 		{"the stop of another's job", (*siege).queued, func(h *hand, v victim) {
 			_ = h.bus.Stop(h.Context(), v.job, events.StopRequested{By: "boss"}) // worked looks at the effect.
-		}, ended, nil},
-		{"a stop asked for by hand", (*siege).queued, func(h *hand, v victim) { h.say("jobs.api.stop", v.job) }, ended, nil},
+		}, ended, []string{"olga"}},
+		{"a stop asked for by hand", (*siege).queued, func(h *hand, v victim) { h.say("jobs.api.stop", v.job) }, ended, []string{"olga"}},
 		{"a cancellation", (*siege).queued, func(h *hand, v victim) { h.say(h.admin.Names().Cancel(v.job, ""), `{}`) }, func(s *siege, v victim, _ []*hand) bool {
 			return s.cancelled(v.job)
 		}, nil},
@@ -244,7 +261,7 @@ func broker() []attack {
 		{"work for a pool", nil, func(h *hand, _ victim) { h.say("jobs.work.default.shout-expert.forged.a.1", "{}") }, received(`"stream":"JOBS_WORK"`), nil},
 		{"the log of a job, from elsewhere", (*siege).queued, func(h *hand, v victim) {
 			h.say(api+"DIRECT.GET.JOBS", `{"last_by_subj":"`+h.admin.Names().Event(v.job, events.KindJobRequested)+`"}`)
-		}, received("\"goal\":\"wait\""), []string{"eve", "viewer", "mallory"}},
+		}, received("\"goal\":\"wait\""), []string{"eve", "olga", "viewer", "mallory"}},
 		{"a consumer that delivers into the log", nil, func(h *hand, _ victim) {
 			h.say(api+"CONSUMER.CREATE.JOBS_JOURNAL.forged", `{"stream_name":"JOBS_JOURNAL","config":{"name":"forged","durable_name":"forged","deliver_subject":"jobs.event.1.forged.job.finished","ack_policy":"none"}}`)
 		}, received(`"name":"forged"`), nil},

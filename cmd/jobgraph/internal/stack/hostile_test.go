@@ -118,7 +118,7 @@ func (s *siege) enter(name string) *client.Client {
 func (s *siege) attackers(but []string) []*hand {
 	names := []string{"eve"}
 	if s.layout != nil {
-		names = []string{"eve", "viewer", "mallory", "other/client", "other/admin"}
+		names = []string{"eve", "olga", "viewer", "mallory", "other/client", "other/admin"}
 	}
 	var list []*hand
 	for _, name := range names {
@@ -151,6 +151,9 @@ func (s *siege) attacker(name string) *hand {
 	}
 	return h
 }
+
+// job is the id of a job that the attacker submits.
+func (h *hand) job() string { return "of-" + strings.ReplaceAll(h.name, "/", "-") }
 
 // say publishes a message, with pairs of a header and its value.
 func (h *hand) say(subject, body string, header ...string) {
