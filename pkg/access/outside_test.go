@@ -95,6 +95,10 @@ func TestASchedulerWritesForRunnersWhatIsTheirs(t *testing.T) {
 		_, err := b.Experts().Put(t.Context(), key, value, 0)
 		return err
 	}
+	remember := func(b *bus.Bus, key string) error {
+		_, err := b.Memory().Put(t.Context(), key, []byte(`1`), 0)
+		return err
+	}
 	for _, c := range []struct {
 		name string
 		do   func() error
@@ -105,10 +109,15 @@ func TestASchedulerWritesForRunnersWhatIsTheirs(t *testing.T) {
 		{"a card under another id", func() error { return put(a, "y", card(t, "z", "a")) }, bus.ErrRefused},
 		{"the expert of another pool", func() error { return put(bc, "x", card(t, "x", "b")) }, bus.ErrNotPermitted},
 		{"the end of another pool's card", func() error { return bc.Experts().Delete(t.Context(), "x") }, bus.ErrNotPermitted},
+		{"facts of an expert of the own pool", func() error { return remember(a, "fact.u.x") }, nil},
+		{"facts that another has written", func() error { _, err := a.Memory().Update(t.Context(), "fact.u.x", []byte(`2`), 0); return err }, bus.ErrConflict},
+		{"facts of an expert of another pool", func() error { return remember(bc, "fact.u.x") }, bus.ErrNotPermitted},
+		{"facts of no expert", func() error { return remember(a, "fact.u.none") }, bus.ErrNotFound},
+		{"a base of knowledge", func() error { return remember(a, "base.b") }, bus.ErrNotPermitted},
+		{"a setting of a user", func() error { return remember(a, "user.u") }, bus.ErrNotPermitted},
+		{"the end of facts", func() error { return a.Memory().Delete(t.Context(), "fact.u.x") }, bus.ErrNotPermitted},
 		{"the end of the own card", func() error { return a.Experts().Delete(t.Context(), "x") }, nil},
 		{"the end of no card", func() error { return a.Experts().Delete(t.Context(), "nothing") }, nil},
-		{"memory", func() error { _, err := a.Memory().Put(t.Context(), "u.x", []byte(`1`), 0); return err }, nil},
-		{"memory that another has written", func() error { _, err := a.Memory().Update(t.Context(), "u.x", []byte(`2`), 0); return err }, bus.ErrConflict},
 		{"a context", func() error { return a.SetRemoteContext(t.Context(), "s", "x", "c") }, nil},
 		{"a session", func() error { _, err := a.Sessions().Put(t.Context(), "s", []byte(`{}`), 0); return err }, bus.ErrNotPermitted},
 		{"a state", func() error { _, err := a.State().Put(t.Context(), "j", []byte(`{}`), 0); return err }, bus.ErrNotPermitted},

@@ -18,7 +18,7 @@ import (
 
 // A client that may publish into a bucket can erase all of it with one header. So programs outside the engine ask a scheduler to
 // write: a card of a pool on <prefix>.card.<pool>.<expert>, other keys on <prefix>.keep.<bucket>.<key>. The subject names what is
-// written, so that permissions can tell who may. A scheduler also puts back work for a runner, which may not publish work: its message
+// written, so that permissions can tell who may: what an expert remembers is written on the subject of its card. A scheduler also puts back work for a runner, which may not publish work: its message
 // could have the id of another pool's work, which the stream would then drop.
 
 // keepOp is an operation on a key.
@@ -29,6 +29,7 @@ const (
 	keepDelete keepOp = "delete"
 	keepPool   keepOp = "pool"
 	keepWork   keepOp = "work"
+	keepFacts  keepOp = "facts"
 )
 
 // poolKey takes the place of an expert in requests for the consumer of a pool, workKey in requests to put back work. No expert can have
@@ -46,6 +47,8 @@ type keeping struct {
 	Last  *uint64       `json:"last,omitempty"`
 	// Pool is the consumer that a pool needs.
 	Pool *keptPool `json:"pool,omitempty"`
+	// Key is the key of the facts that an expert remembers.
+	Key string `json:"key,omitempty"`
 	// Work is the address of the work that is put back; Value is its body.
 	Work *keptWork `json:"work,omitempty"`
 }
@@ -106,11 +109,27 @@ func (k KV) submit(ctx context.Context, key string, r keeping) (uint64, error) {
 		}
 		subject = k.bus.names.Card(poolOf(value), key)
 	}
+	if expert := rememberer(key); k.bucket == k.bus.names.Memory && expert != "" && r.Op == keepPut {
+		card, _, err := k.bus.Experts().GetLeader(ctx, expert)
+		if err != nil {
+			return 0, fmt.Errorf("write %s of %s: read the card of %s: %w", key, k.bucket, expert, err)
+		}
+		r.Op, r.Key, subject = keepFacts, key, k.bus.names.Card(poolOf(card), expert)
+	}
 	revision, err := k.bus.Services().submit(ctx, subject, r)
 	if err != nil {
 		return 0, fmt.Errorf("write %s of %s: %w", key, k.bucket, err)
 	}
 	return revision, nil
+}
+
+// rememberer returns the expert whose facts about a user a key of the memory has; "" for other keys, which only the engine writes.
+func rememberer(key string) string {
+	parts := strings.Split(key, ".")
+	if len(parts) != 3 || parts[0] != "fact" {
+		return ""
+	}
+	return parts[2]
 }
 
 // submitPool asks a scheduler to create or change the consumer of a pool.
@@ -206,7 +225,7 @@ func (s Services) Keep() (stop func(), err error) {
 		running.Wait()
 		cancel()
 	}
-	for _, subject := range []string{s.bus.names.Card("*", "*"), s.bus.names.Keep(s.bus.names.Memory, ">"), s.bus.names.Keep(s.bus.names.Sessions, "contexts.*"), s.bus.names.Keep(s.bus.names.Sessions, ChatKey("*"))} {
+	for _, subject := range []string{s.bus.names.Card("*", "*"), s.bus.names.Keep(s.bus.names.Sessions, "contexts.*"), s.bus.names.Keep(s.bus.names.Sessions, ChatKey("*"))} {
 		sub, err := s.bus.nc.QueueSubscribe(subject, "keep", take)
 		if err != nil {
 			stop()
@@ -256,7 +275,7 @@ func (s Services) write(ctx context.Context, subject string, r keeping) (uint64,
 	rest := strings.TrimPrefix(subject, n.Prefix()+".keep.")
 	bucket, key, _ := strings.Cut(rest, ".")
 	switch {
-	case bucket == n.Memory, bucket == n.Sessions && (strings.HasPrefix(key, "contexts.") || strings.HasPrefix(key, ChatKey(""))):
+	case bucket == n.Sessions && (strings.HasPrefix(key, "contexts.") || strings.HasPrefix(key, ChatKey(""))):
 		return s.apply(ctx, KV{s.bus, bucket}, key, r)
 	}
 	return 0, fmt.Errorf("%w: only the engine writes %s of %s", ErrRefused, key, bucket)
@@ -284,6 +303,11 @@ func (s Services) writeCard(ctx context.Context, pool, expert string, r keeping)
 		return 0, err
 	case err == nil && poolOf(was) != pool:
 		return 0, fmt.Errorf("%w: expert %s belongs to pool %s", ErrNotPermitted, expert, poolOf(was))
+	case r.Op == keepFacts && (err != nil || rememberer(r.Key) != expert):
+		return 0, fmt.Errorf("%w: %.200q has no facts of expert %s of pool %s", ErrNotPermitted, r.Key, expert, pool)
+	case r.Op == keepFacts:
+		r.Op = keepPut
+		return s.apply(ctx, s.bus.Memory(), r.Key, r)
 	}
 	return s.apply(ctx, s.bus.Experts(), expert, r)
 }

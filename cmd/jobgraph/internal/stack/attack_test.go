@@ -124,7 +124,9 @@ func verbs() []attack {
 			h.say("jobs.request", `{"goal":"yes","user":"boss","session":"`+v.session+`"}`)
 			h.say("jobs.api.submit", `{"goal":"yes","user_id":"boss","session":"`+v.session+`"}`)
 		}, answered, nil},
-		{"a job without the right to submit", nil, func(h *hand, _ victim) { h.say("jobs.request", `{"id":"`+h.job()+`","goal":"forged","expert":"Shout Expert"}`) }, func(s *siege, _ victim, by []*hand) bool {
+		{"a job without the right to submit", nil, func(h *hand, _ victim) {
+			h.say("jobs.request", `{"id":"`+h.job()+`","goal":"forged","expert":"Shout Expert"}`)
+		}, func(s *siege, _ victim, by []*hand) bool {
 			return slices.ContainsFunc(by, func(h *hand) bool {
 				_, err := s.admin.Get(s.Context(), h.job())
 				return err == nil
@@ -154,6 +156,23 @@ func kept() []attack {
 				h.say("jobs.card."+pool+".shout-expert", string(request))
 			}
 		}, stored("KV_JOBS_EXPERTS", "$KV.JOBS_EXPERTS.shout-expert"), nil},
+		{"a base of knowledge", nil, func(h *hand, _ victim) {
+			h.say("$KV.JOBS_MEMORY.base.handbook", "forged")
+			request, _ := json.Marshal(map[string]any{"op": "put", "value": []byte("forged")}) // The value can be encoded.
+			h.say("jobs.keep.JOBS_MEMORY.base.handbook", string(request))
+		}, stored("KV_JOBS_MEMORY", "$KV.JOBS_MEMORY.base.handbook"), nil},
+		{"what an expert remembers", nil, func(h *hand, _ victim) {
+			const key = "fact.boss.shout-expert"
+			h.say("$KV.JOBS_MEMORY."+key, "forged")
+			request := map[string]any{"op": "put", "value": []byte("forged")}
+			body, _ := json.Marshal(request) // The value can be encoded.
+			h.say("jobs.keep.JOBS_MEMORY."+key, string(body))
+			request["op"], request["key"] = "facts", key
+			body, _ = json.Marshal(request)
+			for _, card := range []string{"m.shout-expert", "default.shout-expert", "m.other"} {
+				h.say("jobs.card."+card, string(body))
+			}
+		}, stored("KV_JOBS_MEMORY", "$KV.JOBS_MEMORY.fact.boss.shout-expert"), nil},
 		{"a record of a journal", (*siege).queued, func(h *hand, v victim) { record(h, v, claims, closes) }, func(s *siege, v victim, _ []*hand) bool {
 			return len(s.journal(v)) > 0
 		}, nil},
