@@ -21,7 +21,10 @@ func (s *stage) signed(of *access.Tenant, name string) *bus.Bus {
 	s.t.Helper()
 	o := s.server.Options(name)
 	o.NKey, o.Prefix, o.Signers = s.seeds[of.Name+"/"+name], of.Prefix, filepath.Join(s.t.TempDir(), "signers.json")
-	err := os.WriteFile(o.Signers, []byte(`{"since":"2026-01-01T00:00:00Z","signers":[]}`), 0o600)
+	list, err := json.Marshal(of.Signers())
+	if err == nil {
+		err = os.WriteFile(o.Signers, list, 0o600)
+	}
 	if err != nil {
 		s.t.Fatal(err)
 	}

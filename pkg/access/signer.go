@@ -32,6 +32,7 @@ func (i *Identity) signer() (s seal.Signer, ok bool) {
 		for _, right := range i.rights() {
 			s.Rights = append(s.Rights, string(right))
 		}
+	case Runner: // It only describes payloads.
 	default:
 		return s, false
 	}

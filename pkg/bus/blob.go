@@ -3,14 +3,13 @@ package bus
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/nats-io/nuid"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
@@ -37,7 +36,7 @@ type blobInfo struct {
 	Chunks  uint32            `json:"chunks"`
 	Digest  string            `json:"digest"`
 	Deleted bool              `json:"deleted,omitempty"`
-	// Metadata describes a document; blobs of jobs have none.
+	// Metadata lists the chunks, see chunkList, and describes a document.
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
@@ -75,8 +74,8 @@ func (o Blobs) Put(ctx context.Context, job string, data []byte) (events.Ref, er
 		return ref, fmt.Errorf("put blob: %w", err)
 	}
 	// The chunks' subject begins with job and digest, so that a job's blobs can be found and purged by subject. The last
-	// token separates two writers of the same bytes.
-	id := job + "." + ref.Digest + "." + nuid.Next()
+	// token separates two writers of the same bytes; it cannot be predicted.
+	id := job + "." + ref.Digest + "." + rand.Text()
 	err := o.put(ctx, job, ref, id, data)
 	if err != nil {
 		return ref, fmt.Errorf("put blob %s: %w", ref.Digest, err)
@@ -84,11 +83,11 @@ func (o Blobs) Put(ctx context.Context, job string, data []byte) (events.Ref, er
 	return ref, nil
 }
 
-// put stores a blob of one chunk. It sends the chunk together with the query whether the blob exists, since waiting for the
+// put stores a blob. It sends a single chunk together with the query whether the blob exists, if it can remove it again, since waiting for the
 // answer would take longer than sending an unneeded chunk.
 func (o Blobs) put(ctx context.Context, job string, ref events.Ref, id string, data []byte) error {
 	var acks []Ack
-	if len(data) <= chunkSize && !o.bus.denials.known(o.stream()) {
+	if len(data) <= chunkSize && !o.bus.Signed() && !o.bus.denials.known(o.stream()) {
 		acks = o.sendChunks(id, data)
 	}
 	there, last, err := o.held(ctx, job, ref.Digest)
@@ -96,7 +95,7 @@ func (o Blobs) put(ctx context.Context, job string, ref events.Ref, id string, d
 	case err != nil:
 		return err
 	case there && len(acks) > 0:
-		if err := stored(ctx, acks); err != nil {
+		if _, err := stored(ctx, acks); err != nil {
 			return err
 		}
 		return o.drop(ctx, id)
@@ -106,16 +105,15 @@ func (o Blobs) put(ctx context.Context, job string, ref events.Ref, id string, d
 	if len(acks) == 0 {
 		acks = o.sendChunks(id, data)
 	}
-	if err := stored(ctx, acks); err != nil {
+	chunks, err := stored(ctx, acks)
+	if err != nil {
 		return err
 	}
 	digest, err := hex.DecodeString(ref.Digest)
 	if err != nil {
 		return err
 	}
-	return o.describe(ctx, job, ref, last, blobInfo{
-		NUID: id, Chunks: uint32(len(acks)), Digest: digestOf(digest),
-	})
+	return o.describe(ctx, job, ref, last, chunks, blobInfo{NUID: id, Digest: digestOf(digest)})
 }
 
 func (o Blobs) sendChunks(id string, data []byte) []Ack {
@@ -127,17 +125,23 @@ func (o Blobs) sendChunks(id string, data []byte) []Ack {
 	return acks
 }
 
-func stored(ctx context.Context, acks []Ack) error {
-	for _, ack := range acks {
-		if _, err := ack.Wait(ctx); err != nil {
-			return err
+// stored waits for chunks and returns their sequences.
+func stored(ctx context.Context, acks []Ack) (seqs []uint64, err error) {
+	seqs = make([]uint64, len(acks))
+	for i, ack := range acks {
+		if seqs[i], err = ack.Wait(ctx); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return seqs, nil
 }
 
-// drop removes chunks to which no description refers. Someone who may not remove anything leaves them; they go with the job.
+// drop removes chunks to which no description refers. Someone who may not remove anything leaves them; they go with the job. So do all
+// chunks where signatures count: anyone may have described them truly, and other writers of the same bytes may have found them stored.
 func (o Blobs) drop(ctx context.Context, id string) error {
+	if o.bus.Signed() {
+		return nil
+	}
 	err := o.bus.Streams().Purge(ctx, o.stream(), o.chunks(id))
 	if errors.Is(err, ErrNotPermitted) {
 		o.bus.denials.note(o.stream())
@@ -169,7 +173,7 @@ func (o Blobs) get(ctx context.Context, job, digest string) (data []byte, err er
 
 // content joins the chunks of a blob, which are stored before its description.
 func (o Blobs) content(ctx context.Context, info *blobInfo, before uint64) ([]byte, error) {
-	if info.Chunks == 1 {
+	if _, listed := info.Metadata[chunkList]; info.Chunks == 1 && !listed {
 		chunk, err := o.bus.direct(ctx, o.stream(), query{Seq: 1, NextFor: o.chunks(info.NUID)})
 		if err == nil {
 			return chunk.Body, nil
@@ -182,8 +186,8 @@ func (o Blobs) content(ctx context.Context, info *blobInfo, before uint64) ([]by
 	if info.Size == 0 {
 		return nil, nil
 	}
-	err := o.bus.each(ctx, o.stream(), o.chunks(info.NUID), 1, before, func(chunk Stored) bool {
-		data.Write(chunk.Body)
+	err := o.pieces(ctx, info, before, func(chunk []byte) bool {
+		data.Write(chunk)
 		return int64(data.Len()) < info.Size
 	})
 	return data.Bytes(), err

@@ -2,13 +2,12 @@ package bus
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/nats-io/nuid"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
@@ -51,41 +50,44 @@ func (o Blobs) putFrom(ctx context.Context, job string, r io.ReadSeeker, about m
 	if _, err := r.Seek(start, io.SeekStart); err != nil {
 		return events.Ref{}, err
 	}
-	id := job + "." + ref.Digest + "." + nuid.Next()
+	id := job + "." + ref.Digest + "." + rand.Text()
 	chunks, err := o.sendFrom(ctx, id, r, ref)
 	if err != nil {
 		// No description refers to these chunks. If they cannot be removed now, they are removed with the job.
 		return events.Ref{}, errors.Join(err, o.drop(context.WithoutCancel(ctx), id))
 	}
-	return ref, o.describe(ctx, job, ref, last, blobInfo{NUID: id, Chunks: chunks, Digest: digestOf(sum.Sum(nil)), Metadata: about})
+	return ref, o.describe(ctx, job, ref, last, chunks, blobInfo{NUID: id, Digest: digestOf(sum.Sum(nil)), Metadata: about})
 }
 
-// sendFrom stores the chunks of a blob, at most maxUnstored at a time, and checks that they match ref.
-func (o Blobs) sendFrom(ctx context.Context, id string, r io.Reader, ref events.Ref) (chunks uint32, err error) {
+// sendFrom stores the chunks of a blob, at most maxUnstored at a time, checks that they match ref, and returns their sequences.
+func (o Blobs) sendFrom(ctx context.Context, id string, r io.Reader, ref events.Ref) (chunks []uint64, err error) {
 	var acks []Ack
 	sum := sha256.New()
-	for left := ref.Size; left > 0; chunks++ {
+	for left := ref.Size; left > 0; {
 		chunk := make([]byte, min(left, chunkSize)) // The client keeps the buffer until the chunk is stored.
 		if _, err := io.ReadFull(r, chunk); err != nil {
-			return chunks, errors.Join(err, stored(ctx, acks))
+			_, unstored := stored(ctx, acks)
+			return nil, errors.Join(err, unstored)
 		}
 		sum.Write(chunk)
 		left -= int64(len(chunk))
 		if len(acks) == maxUnstored {
-			if err := stored(ctx, acks[:1]); err != nil {
-				return chunks, err
+			seqs, err := stored(ctx, acks[:1])
+			if err != nil {
+				return nil, err
 			}
-			acks = append(acks[:0], acks[1:]...)
+			acks, chunks = append(acks[:0], acks[1:]...), append(chunks, seqs...)
 		}
 		acks = append(acks, o.bus.PublishAsync(events.Message{Subject: o.chunks(id), Body: chunk}, Expect{}))
 	}
-	if err := stored(ctx, acks); err != nil {
-		return chunks, err
+	seqs, err := stored(ctx, acks)
+	if err != nil {
+		return nil, err
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != ref.Digest {
-		return chunks, fmt.Errorf("%w: the bytes changed while they were read", ErrConflict)
+		return nil, fmt.Errorf("%w: the bytes changed while they were read", ErrConflict)
 	}
-	return chunks, nil
+	return append(chunks, seqs...), nil
 }
 
 // attended is a reader that returns the context's error once the context has ended.
@@ -118,10 +120,10 @@ func (o Blobs) writeTo(ctx context.Context, info *blobInfo, before uint64, diges
 	sum, left := sha256.New(), info.Size
 	var failed error
 	if left > 0 {
-		err := o.bus.each(ctx, o.stream(), o.chunks(info.NUID), 1, before, func(chunk Stored) bool {
-			sum.Write(chunk.Body)
-			left -= int64(len(chunk.Body))
-			_, failed = w.Write(chunk.Body)
+		err := o.pieces(ctx, info, before, func(chunk []byte) bool {
+			sum.Write(chunk)
+			left -= int64(len(chunk))
+			_, failed = w.Write(chunk)
 			return failed == nil && left > 0
 		})
 		if err := errors.Join(failed, err); err != nil {

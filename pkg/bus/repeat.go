@@ -3,12 +3,11 @@ package bus
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
-
-	"github.com/nats-io/nuid"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
@@ -58,7 +57,7 @@ func (n *named) distinct(ctx context.Context, w *waiting) (uint64, error) {
 	}
 	n.seq = w.seq
 	if taken {
-		n.message.Header[events.HeaderMsgID] = []string{n.message.Get(events.HeaderMsgID) + "~" + nuid.Next()}
+		n.message.Header[events.HeaderMsgID] = []string{n.message.Get(events.HeaderMsgID) + "~" + rand.Text()}
 		if n.seq, err = w.p.send(n.message, n.expect).Wait(ctx); err != nil {
 			return 0, err
 		}

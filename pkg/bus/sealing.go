@@ -144,8 +144,11 @@ func (s *sealing) seal(n events.Names, m *events.Message) error {
 	return nil
 }
 
-// signed reports whether messages on a subject are signed: requests, answers and control events.
+// signed reports whether messages on a subject are signed: requests, answers, control events, and descriptions of payloads.
 func signed(n events.Names, subject string) bool {
+	if strings.HasPrefix(subject, "$O."+n.Blobs+".M.") {
+		return true
+	}
 	rest, ours := strings.CutPrefix(subject, n.Prefix()+".")
 	if !ours {
 		return false

@@ -70,6 +70,13 @@ func statement(m *events.Message, moment string) []byte {
 	return []byte(strings.Join([]string{"jobgraph seal " + form, m.Subject, m.Get(events.HeaderID), m.Get(events.HeaderType), moment, hex.EncodeToString(sum[:])}, "\n"))
 }
 
+// Named returns the public key that a message names as that of its signer, "" for none. Nothing is checked.
+func Named(m *events.Message) string {
+	_, rest, _ := strings.Cut(m.Get(Header), " ")
+	key, _, _ := strings.Cut(rest, " ")
+	return key
+}
+
 // opened is a seal that matches its message.
 type opened struct {
 	key string

@@ -1,0 +1,274 @@
+package access_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/jobgraph/jobgraph/pkg/access"
+	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/events"
+)
+
+func random(size int) []byte {
+	data := make([]byte, size)
+	r := rand.New(rand.NewPCG(1, uint64(size)))
+	for i := range data {
+		data[i] = byte(r.Uint32())
+	}
+	return data
+}
+
+// spoiler is someone who may store payloads and attacks one of a job.
+type spoiler struct {
+	t           *testing.T
+	bus         *bus.Bus
+	job, digest string
+	size        int
+}
+
+func (s *spoiler) meta() string {
+	return "$O.JOBS_BLOBS.M." + base64.URLEncoding.EncodeToString([]byte(s.job+"/"+s.digest))
+}
+
+func (s *spoiler) chunks() string { return "$O.JOBS_BLOBS.C." + s.job + "." + s.digest + "." }
+
+// describe stores a false description: the sequences of foreign chunks on a subject.
+func (s *spoiler) describe(nuid string, seqs ...uint64) {
+	text, _ := json.Marshal(map[string]any{ // The value can be encoded.
+		"name": s.job + "/" + s.digest, "bucket": "JOBS_BLOBS", "nuid": nuid, "size": s.size, "chunks": max(len(seqs), 1),
+		"metadata": map[string]string{"chunks": strings.Trim(strings.ReplaceAll(fmt.Sprint(seqs), " ", ","), "[]")},
+	})
+	say(s.t, s.bus, s.meta(), string(text))
+}
+
+// source is a payload that is stored, which tells when its second reading, the one that is sent, goes on.
+type source struct {
+	*bytes.Reader
+	again bool
+	sent  func(total int64)
+}
+
+func (r *source) Seek(offset int64, whence int) (int64, error) {
+	r.again = r.again || whence == io.SeekStart
+	return r.Reader.Seek(offset, whence)
+}
+
+func (r *source) Read(p []byte) (int, error) {
+	if total := r.Size() - int64(r.Len()); r.again && total > 0 {
+		r.sent(total)
+	}
+	return r.Reader.Read(p)
+}
+
+// spoil is what a spoiler does each time when the storing of a payload goes on: it puts a chunk between those of the writer and
+// describes the payload falsely in several ways, also by the chunks of the writer.
+func (s *spoiler) spoil(subject string) {
+	at := say(s.t, s.bus, subject, "foreign")
+	nuid := strings.TrimPrefix(subject, "$O.JOBS_BLOBS.C.")
+	s.describe(nuid, at)
+	s.describe(nuid, 1, 2)
+	s.describe("other", at)
+	say(s.t, s.bus, s.meta(), fmt.Sprintf(`{"nuid":%q,"size":%d,"chunks":2}`, nuid, s.size))
+	say(s.t, s.bus, s.meta(), `{"deleted":true}`)
+}
+
+// TestNoOneSpoilsAPayloadWhileItIsStored has a runner and a client attack the payload of another while it is stored, at each chunk and as
+// fast as they can.
+func TestNoOneSpoilsAPayloadWhileItIsStored(t *testing.T) {
+	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
+	tenant := &s.tenants[0]
+	if err := s.signed(tenant, "admin").Streams().Demand(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	viewer := s.signed(tenant, "viewer")
+	for _, writer := range []string{"scheduler", "runner-bc", "anna"} {
+		data := random(600_000 + len(writer))
+		digest := fmt.Sprintf("%x", sha256.Sum256(data))
+		b := s.signed(tenant, writer)
+		var attackers []*spoiler
+		for _, name := range []string{"runner-a", "client"} {
+			attackers = append(attackers, &spoiler{t, s.signed(tenant, name), "j-" + writer, digest, len(data)})
+		}
+		ear := s.raw(tenant, "admin")
+		heard, err := ear.SubscribeSync(attackers[0].chunks() + ">")
+		if err != nil || refused(t, ear) {
+			t.Fatal(err)
+		}
+		subject := ""
+		var floods sync.WaitGroup
+		over := make(chan struct{})
+		from := &source{Reader: bytes.NewReader(data)}
+		from.sent = func(int64) {
+			if subject == "" {
+				m, err := heard.NextMsg(bound)
+				if err != nil {
+					t.Fatal("no chunk has come:", err)
+				}
+				subject = m.Subject
+				for _, a := range attackers {
+					floods.Go(func() {
+						for range 300 {
+							select {
+							case <-over:
+								return
+							default:
+								a.bus.PublishAsync(events.Message{Subject: a.meta(), Body: []byte(`{"nuid":"none","size":1,"chunks":1}`)}, bus.Expect{})
+							}
+						}
+					})
+				}
+			}
+			for _, a := range attackers {
+				a.spoil(subject)
+			}
+		}
+		ref, err := b.Blobs().PutFrom(t.Context(), attackers[0].job, from)
+		close(over)
+		floods.Wait()
+		if err != nil {
+			t.Fatal(writer, "stores nothing:", err)
+		}
+		for _, reader := range []*bus.Bus{viewer, b} {
+			got, err := reader.Blobs().Get(t.Context(), attackers[0].job, ref.Digest)
+			if err != nil || !bytes.Equal(got, data) {
+				t.Errorf("%s: %d bytes came back: %v", writer, len(got), err)
+			}
+			var out bytes.Buffer
+			if err := reader.Blobs().GetTo(t.Context(), attackers[0].job, ref.Digest, &out); err != nil || !bytes.Equal(out.Bytes(), data) {
+				t.Errorf("%s: %d bytes were written: %v", writer, out.Len(), err)
+			}
+		}
+		if whole(t, ear, subject, data) {
+			t.Errorf("%s: a reader who takes every chunk on the subject gets the payload, so nothing attacked it", writer)
+		}
+	}
+}
+
+// TestAPayloadStaysThatSomeoneElseHasDescribed has a client describe a payload truly before its writer does: by chunks of another job, which
+// go with that job, and by the first chunk of the writer and the rest of its own.
+func TestAPayloadStaysThatSomeoneElseHasDescribed(t *testing.T) {
+	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
+	tenant := &s.tenants[0]
+	admin, writer, client := s.signed(tenant, "admin"), s.signed(tenant, "scheduler"), s.signed(tenant, "client")
+	const first = 128 << 10
+	for _, job := range []string{"foreign", "joint"} {
+		data := random(200_000)
+		a := &spoiler{t, client, job, fmt.Sprintf("%x", sha256.Sum256(data)), len(data)}
+		if job == "foreign" {
+			a.describe("evil."+a.digest+".x", say(t, client, "$O.JOBS_BLOBS.C.evil."+a.digest+".x", string(data[:first])), say(t, client, "$O.JOBS_BLOBS.C.evil."+a.digest+".x", string(data[first:])))
+		}
+		ear := s.raw(tenant, "admin")
+		heard, err := ear.SubscribeSync(a.chunks() + ">")
+		if err != nil || refused(t, ear) {
+			t.Fatal(err)
+		}
+		from := &source{Reader: bytes.NewReader(data), sent: func(int64) {
+			m, err := heard.NextMsg(bound)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if job == "joint" {
+				rest := say(t, client, m.Subject, string(data[first:]))
+				a.describe(strings.TrimPrefix(m.Subject, "$O.JOBS_BLOBS.C."), rest-1, rest)
+			}
+		}}
+		if _, err := writer.Blobs().PutFrom(t.Context(), job, from); err != nil {
+			t.Fatal(err)
+		}
+		if !from.again {
+			t.Errorf("%s: the writer has stored nothing", job)
+		}
+		if err := admin.Blobs().Delete(t.Context(), "evil"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := client.Blobs().Get(t.Context(), job, a.digest); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("%s: %d bytes came back: %v", job, len(got), err)
+		}
+	}
+}
+
+// whole reports whether all that is stored on the subject of the chunks is a payload.
+func whole(t *testing.T, nc *nats.Conn, subject string, data []byte) bool {
+	t.Helper()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub, err := js.OrderedConsumer(t.Context(), "OBJ_JOBS_BLOBS", jetstream.OrderedConsumerConfig{FilterSubjects: []string{subject}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []byte
+	list, err := sub.FetchNoWait(1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m := range list.Messages() {
+		all = append(all, m.Data()...)
+	}
+	return bytes.Equal(all, data)
+}
+
+// TestFalseDescriptionsDelayAPayloadByOneAttemptPerSigner stores many false descriptions before the true one and counts the chunks that are
+// read for a payload; without the list of signers, all of them are tried.
+func TestFalseDescriptionsDelayAPayloadByOneAttemptPerSigner(t *testing.T) {
+	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
+	tenant := &s.tenants[0]
+	data := random(100 << 10)
+	const job, each = "j1", 60
+	digest := fmt.Sprintf("%x", sha256.Sum256(data))
+	for _, name := range []string{"runner-a", "client"} {
+		a := &spoiler{t, s.signed(tenant, name), job, digest, len(data)}
+		at := say(t, a.bus, a.chunks()+name, "foreign")
+		for range each {
+			a.describe(job+"."+digest+"."+name, at)
+		}
+	}
+	if _, err := s.signed(tenant, "runner-bc").Blobs().Put(t.Context(), job, data); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		reader      *bus.Bus
+		least, most int
+	}{{s.signed(tenant, "viewer"), 3, 8}, {s.bus(tenant, "viewer"), 2 * each, 3 * each}} {
+		ear := s.raw(tenant, "admin")
+		heard, err := ear.SubscribeSync("$JS.API.DIRECT.GET.OBJ_JOBS_BLOBS")
+		if err != nil || refused(t, ear) {
+			t.Fatal(err)
+		}
+		got, err := c.reader.Blobs().Get(t.Context(), job, digest)
+		if err != nil || !bytes.Equal(got, data) {
+			t.Fatalf("%d bytes came back: %v", len(got), err)
+		}
+		if err := ear.Publish("$JS.API.DIRECT.GET.OBJ_JOBS_BLOBS", []byte("the end")); err != nil {
+			t.Fatal(err)
+		}
+		read := 0
+		for {
+			m, err := heard.NextMsg(bound)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(m.Data) == "the end" {
+				break
+			}
+			if !bytes.Contains(m.Data, []byte("next_by_subj")) {
+				read++
+			}
+		}
+		if read < c.least || read > c.most {
+			t.Errorf("%d chunks were read, want %d to %d", read, c.least, c.most)
+		}
+	}
+}
