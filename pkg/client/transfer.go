@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,12 @@ import (
 
 // Archive moves complete jobs between buses, with journals and blobs.
 type Archive struct{ client *Client }
+
+// names reports whether a fact or a record of a journal contains a digest.
+func (x *Export) names(digest string) bool {
+	in := func(r Record) bool { return bytes.Contains(r.Body, []byte(digest)) }
+	return slices.ContainsFunc(x.Records, in) || slices.ContainsFunc(x.Journals, in)
+}
 
 // Export reads a job with its journals, blobs and saved state. Foreign messages between the facts of its log are left out.
 // Errors: ErrNotFound, and those of the bus.
@@ -48,8 +55,13 @@ func (a Archive) Export(ctx context.Context, job string, now time.Time) (*Export
 		return nil, fmt.Errorf("export: %w", err)
 	}
 	for _, digest := range digests {
-		if x.Blobs[digest], err = a.client.bus.Blobs().Get(ctx, job, digest); err != nil {
+		data, err := a.client.bus.Blobs().Get(ctx, job, digest)
+		switch {
+		case errors.Is(err, bus.ErrNotFound) && !x.names(digest): // Someone has stored something else under this digest.
+		case err != nil:
 			return nil, fmt.Errorf("export: %w", err)
+		default:
+			x.Blobs[digest] = data
 		}
 	}
 	x.State, err = a.client.State(ctx, job)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/incarnation"
@@ -190,6 +191,14 @@ func kept() []attack {
 			data, err := s.admin.Bus().Blobs().Get(s.Context(), v.job, v.request)
 			return err != nil || !strings.HasPrefix(string(data), payload)
 		}, nil},
+		{"an export", (*siege).payload, func(h *hand, v victim) {
+			h.say("$O.JOBS_BLOBS.C."+v.job+".c0ffee.x", "forged")
+			h.say("$O.JOBS_BLOBS.M."+base64.URLEncoding.EncodeToString([]byte(v.job+"/c0ffee")), `{"nuid":"`+v.job+`.c0ffee.x","size":6,"chunks":1}`)
+			h.purge("OBJ_JOBS_BLOBS", "$O.JOBS_BLOBS.C."+v.job+"."+v.request+".>")
+		}, func(s *siege, v victim, _ []*hand) bool {
+			x, err := s.admin.Archive().Export(s.Context(), v.job, time.Now())
+			return err != nil || len(x.Blobs) == 0
+		}, nil},
 		{"a flood", nil, flood, func(s *siege, _ victim, _ []*hand) bool {
 			n := s.admin.Names()
 			return s.last(n.Log, n.JobEvents("flood"))+s.last(n.Work, n.PoolWork("flood"))+s.last(n.Timers, n.JobTimers("flood"))+s.last("JOBS_CONVERSATIONS", "jobs.conversation.flood") != ""
@@ -235,7 +244,7 @@ func takeIDs(h *hand, v victim) {
 	for ahead := range uint64(50) {
 		h.say(n.WorkFor("m", "x", "x", "a", 1), "{}", events.HeaderMsgID, run.WorkID(incarnation.ID(v.job, log.LastSeq+ahead), v.subjob, 1))
 	}
-	h.say("$JS.API.STREAM.PURGE.JOBS_WORK", `{"filter":"`+n.PoolWork("m")+`"}`)
+	h.purge("JOBS_WORK", n.PoolWork("m"))
 	q := h.bus.Bus().Queues()
 	if q.EnsurePool(h.Context(), "m") != nil {
 		return
@@ -270,7 +279,7 @@ func broker() []attack {
 	const api = "$JS.API."
 	return []attack{
 		{"the work of a pool", (*siege).queued, func(h *hand, v victim) {
-			h.say(api+"CONSUMER.MSG.NEXT.JOBS_WORK.pool-"+v.pool, `{"batch":10,"no_wait":true}`)
+			h.say(api+"CONSUMER.MSG.NEXT.JOBS_WORK.pool-"+v.pool, `{"batch":10,"expires":5000000000}`)
 		}, received(".{job}.a."), nil},
 		{"the message id of another pool's work", (*siege).unserved, takeIDs, func(s *siege, v victim, _ []*hand) bool {
 			s.wait(v)

@@ -167,6 +167,12 @@ func (h *hand) say(subject, body string, header ...string) {
 	}
 }
 
+// purge removes the messages of a stream on a subject.
+func (h *hand) purge(stream, subject string) {
+	h.Helper()
+	h.say("$JS.API.STREAM.PURGE."+stream, `{"filter":"`+subject+`"}`)
+}
+
 // forge publishes a fact in the form that our programs use.
 func (h *hand) forge(e events.Event) {
 	h.Helper()
