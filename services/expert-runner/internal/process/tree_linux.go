@@ -112,10 +112,7 @@ func childrenByParent(pid int) []int {
 	return all
 }
 
-// CountDescendants counts the processes below this one.
-func CountDescendants() int { return len(descendants(os.Getpid())) }
-
-// KillDescendants kills the processes below this one without reaping them.
+// KillDescendants kills the processes below this one without reaping them. Its namespace is that of /proc.
 func KillDescendants() {
 	for _, pid := range descendants(os.Getpid()) {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // It may have ended.

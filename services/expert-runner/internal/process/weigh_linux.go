@@ -10,7 +10,7 @@ import (
 // DescendantsHold reports whether the processes below this one have more than this many bytes in RAM together. Pages that they
 // share count once: exact sums cost more, and are computed only if the sum of all resident pages is above the limit.
 func DescendantsHold(most int64) bool {
-	all := descendants(os.Getpid())
+	all := descendants(ownID())
 	total := int64(0)
 	for _, pid := range all {
 		total += resident(pid)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -69,18 +70,53 @@ func obey(path string, argv []string, s *said) error {
 		s.Version = o.Version
 		return nil
 	case o.Init:
-		over, err := bounds{memory: o.Limits.Total}.hold()
-		if err != nil {
-			return err
+		return begin(path, argv, &o, s)
+	}
+	if o.Gate {
+		if listener, err := openGate(); err == nil { // Otherwise the first helper counts.
+			if err := sendGate(listener); err != nil {
+				return err
+			}
 		}
-		defer over()
-		return watch(s, o.Passed, func() (int, error) { return o.Limits.start(path, argv, os.Environ(), o.Passed) })
 	}
 	if err := o.Limits.set(0, true); err != nil {
 		return err
 	}
 	return fmt.Errorf("run %s: %w", path, unix.Exec(path, argv, os.Environ()))
 }
+
+// begin starts the program below this process, the init process of its namespace, and waits for it.
+func begin(path string, argv []string, o *order, s *said) error {
+	b, err := newBounds(o.Limits, killNamespace)
+	if err != nil {
+		return err
+	}
+	defer b.over()
+	start := func() (int, error) { return o.Limits.start(path, argv, os.Environ(), o.Passed) }
+	if !o.needsGate() {
+		b.hold()
+		return watch(s, o.Passed, start)
+	}
+	listener, err := openGate()
+	if err != nil {
+		b.processes = o.Limits.Processes
+		b.hold()
+		return watch(s, o.Passed, start)
+	}
+	b.gate = newGate(listener, o.Limits.Processes)
+	// The first to ask is this process itself: it starts the program. Meanwhile its thread keeps a processor of the Go runtime and
+	// cannot be stopped by it, so the gate needs another one, and no collection of garbage may begin.
+	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), leastProcessors))
+	collect := debug.SetGCPercent(-1)
+	b.hold()
+	return watch(s, o.Passed, func() (int, error) {
+		defer debug.SetGCPercent(collect)
+		return start()
+	})
+}
+
+// leastProcessors is how many goroutines of a helper with a gate can run at the same time.
+const leastProcessors = 4
 
 // restrict removes rights from this thread, in an order in which each step is still permitted.
 func restrict(o *order) error {

@@ -27,10 +27,12 @@ type order struct {
 	Passed int `json:"passed,omitempty"`
 	// Limits have their defaults.
 	Limits Limits `json:"limits"`
+	// Gate makes forks ask first; the second helper passes the descriptor on which they ask over the socket gateFD.
+	Gate bool `json:"gate,omitempty"`
 	// Version is that of Landlock in force.
 	Version int `json:"-"`
 	// Fixed, Proc and Counted are what the helper achieved: all mounts are read-only, /proc shows only the program's processes, and
-	// their number is bounded.
+	// the kernel bounds their number.
 	Fixed   bool `json:"-"`
 	Proc    bool `json:"-"`
 	Counted bool `json:"-"`
@@ -51,6 +53,7 @@ const (
 	orderFD   = 3
 	saidFD    = 4
 	passedFD  = 5
+	gateFD    = 5 // Programs below a second helper get no further descriptors.
 	faultCode = 125
 )
 

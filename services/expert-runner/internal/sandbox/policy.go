@@ -34,8 +34,8 @@ type Limits struct {
 	Files int64 `yaml:"files"`
 	// FileSize is how large a file may become, in bytes; 0 means 4 GiB.
 	FileSize int64 `yaml:"file_size"`
-	// Processes is the maximum number of processes and threads of the program's user in total: at level namespaces those of the
-	// program, otherwise others as well. It does not bind root.
+	// Processes is the maximum number of processes and threads: those of the program at level namespaces, or if it runs as root,
+	// otherwise all of its user. It needs a sandbox.
 	Processes int64 `yaml:"processes"`
 	// Total is the memory of all processes of the program together, in bytes: what they have in RAM, shared pages counted once; checked
 	// at intervals. It needs a sandbox.

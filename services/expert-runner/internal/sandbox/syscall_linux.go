@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"syscall"
 	"unsafe"
 
 	seccomp "github.com/elastic/go-seccomp-bpf"
@@ -66,19 +67,21 @@ func filterCalls(o *order) error {
 	if err != nil {
 		return fmt.Errorf("filter system calls: %w", err)
 	}
-	return loadFilter(raw)
+	if _, errno := loadFilter(raw, 0); errno != 0 {
+		return fmt.Errorf("filter system calls: %w", errno)
+	}
+	return nil
 }
 
-func loadFilter(raw []bpf.RawInstruction) error {
+// loadFilter adds a filter to this thread. The result is a descriptor if the flags ask for one.
+func loadFilter(raw []bpf.RawInstruction, flags uintptr) (fd int, errno syscall.Errno) {
 	code := make([]unix.SockFilter, len(raw))
 	for i, r := range raw {
 		code[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
 	}
 	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
-	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program))); errno != 0 {
-		return fmt.Errorf("filter system calls: %w", errno)
-	}
-	return nil
+	result, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
+	return int(result), errno
 }
 
 // callPolicy returns the rules for an order, without calls that the architecture lacks. Arguments are compared so that unused upper

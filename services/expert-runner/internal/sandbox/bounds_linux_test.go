@@ -1,0 +1,287 @@
+package sandbox_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
+)
+
+// multiply is the program that starts more processes than it may.
+const multiply = "multiply"
+
+// TestAProgramCannotMultiply runs as the user of the tests, who may be root, whom the kernel's limit does not bind.
+func TestAProgramCannotMultiply(t *testing.T) {
+	atLevels(t, func(t *testing.T, level sandbox.Level, box *sandbox.Box) {
+		got := try(t, box, multiply, string(level))
+		if (level == sandbox.None) != (got == escaped) {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// An old machine cannot ask before a fork; there the processes of root are counted at intervals.
+func TestAProgramCannotMultiplyOnAnOldMachine(t *testing.T) {
+	old := helper
+	old.Old = 6
+	box, err := sandbox.NewBoxes(old).Open(sandbox.Landlock)
+	if err != nil {
+		t.Logf("landlock cannot be tested here: %v", err)
+		return
+	}
+	got := try(t, box, multiply, string(sandbox.Landlock))
+	if got == escaped || os.Geteuid() == 0 && got != "the program was ended: it had more than 400 processes" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// wanted is how many processes the program tries to start, more than any limit of the tests.
+const wanted = 450
+
+// multiplied starts processes until one cannot be started, and ends them all. At a level with a sandbox it waits for them once all
+// were started: if the sandbox is to end it, that is soon.
+func multiplied(level string) int {
+	var all []*exec.Cmd
+	defer func() {
+		for _, cmd := range all {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	}()
+	for range wanted {
+		cmd := exec.Command("/bin/sleep", "60")
+		if err := cmd.Start(); err != nil {
+			say("kept: " + err.Error())
+			return 0
+		}
+		all = append(all, cmd)
+	}
+	for _, cmd := range all {
+		if level == string(sandbox.None) {
+			break
+		}
+		_ = cmd.Wait()
+	}
+	say(escaped)
+	return 0
+}
+
+// bomb is the program whose processes all start further ones, as fast as they can.
+const bomb = "bomb"
+
+// TestABombOfForksIsBounded has processes that live until they are killed: their number is that of all that were ever started.
+func TestABombOfForksIsBounded(t *testing.T) {
+	atLevels(t, func(t *testing.T, level sandbox.Level, box *sandbox.Box) {
+		for _, most := range []int64{60, 320} {
+			got := tryWith(t, box, most, bomb, "")
+			n, err := strconv.ParseInt(got, 10, 64)
+			if level == sandbox.None {
+				if err != nil || n != mostForks {
+					t.Errorf("the program proves nothing: without a sandbox it ends with %q", got)
+				}
+				return
+			}
+			t.Logf("with a limit of %d: %d", most, n)
+			// Other processes of a user count at level landlock, so that there may be no room for the program.
+			if n > 2*most || os.Geteuid() == 0 && (err != nil || n < most/2) {
+				t.Errorf("got %q with a limit of %d", got, most)
+			}
+		}
+	})
+}
+
+// mostForks is how many processes the bomb starts without a sandbox.
+const mostForks = 700
+
+// counts are in memory that all processes of the bomb share.
+type counts struct {
+	born    atomic.Int64 // Processes that were started.
+	forking atomic.Int64 // Of these, and the first one, those that still try.
+}
+
+// bombed prints how many processes could be started, once none of them can start another one.
+func bombed() int {
+	memory, err := unix.Mmap(-1, 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON)
+	if err != nil {
+		return 1
+	}
+	c := (*counts)(unsafe.Pointer(&memory[0]))
+	var over [2]int
+	if err := unix.Pipe(over[:]); err != nil {
+		return 1
+	}
+	c.forking.Store(1)
+	if pid := fork(); pid < 0 {
+		return 1
+	} else if pid == 0 {
+		explode(c, over[1])
+	}
+	if _, err := unix.Read(over[0], make([]byte, 1)); err != nil {
+		return 1
+	}
+	say(strconv.FormatInt(c.born.Load(), 10))
+	_ = unix.Kill(0, unix.SIGKILL) // Without a sandbox nothing else ends them.
+	return 0
+}
+
+// explode starts processes that do the same, until none can be started. It makes no calls of the Go runtime, which does not survive a
+// fork, and does not return.
+func explode(c *counts, over int) {
+	for {
+		c.forking.Add(1)
+		if c.born.Add(1) > mostForks {
+			break
+		}
+		switch pid := fork(); {
+		case pid > 0:
+			continue
+		case pid == 0:
+			continue
+		}
+		break
+	}
+	c.born.Add(-1)
+	if c.forking.Add(-2) == 0 { // The one that could not be started, and this one.
+		word := byte('x')
+		_, _, _ = syscall.RawSyscall(unix.SYS_WRITE, uintptr(over), uintptr(unsafe.Pointer(&word)), 1)
+	}
+	for {
+		_, _, _ = syscall.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0)
+	}
+}
+
+// fork returns 0 in the new process, and -1 if there is none.
+func fork() int {
+	pid, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+	if errno != 0 {
+		return -1
+	}
+	return int(pid)
+}
+
+// behindProc is the program that hides a part of /proc, as containers do, and becomes a test.
+const behindProc = "behind proc"
+
+// Where a part of /proc is hidden, the kernel lets no sandbox have its own: limits are kept by what the container's /proc shows.
+func TestLimitsAreKeptWhereAPartOfProcIsHidden(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	uid, gid := os.Geteuid(), os.Getegid()
+	cmd := exec.Command(self)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), escapeKey+"="+behindProc,
+		outsideKey+"=^(TestAProgramCannotMultiply|TestABombOfForksIsBounded|TestProcessesCannotHaveMoreMemoryTogether)$/^namespaces$")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
+		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN},
+	}
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case err != nil && !errors.As(err, &exit):
+		t.Logf("namespaces cannot be tested here: %v", err)
+	case err != nil:
+		t.Errorf("%v: %s", err, out)
+	case !strings.Contains(string(out), "PASS"):
+		t.Errorf("no test has run: %s", out)
+	}
+}
+
+func coverProc(tests string) int {
+	err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+	if err = errors.Join(err, unix.Mount("/proc/sys", "/proc/sys", "", unix.MS_BIND, "")); err != nil {
+		say(err.Error())
+		return 1
+	}
+	self, err := os.Executable()
+	if err != nil {
+		say(err.Error())
+		return 1
+	}
+	env := slices.DeleteFunc(os.Environ(), func(s string) bool {
+		return strings.HasPrefix(s, escapeKey+"=") || strings.HasPrefix(s, outsideKey+"=")
+	})
+	err = unix.Exec(self, []string{self, "-test.v", "-test.run=" + tests}, env)
+	say(fmt.Sprintf("become the test: %v", err))
+	return 1
+}
+
+// hoard is the program whose processes together exceed their memory; hoarder is one of them.
+const hoard, hoarder = "hoard", "hoarder"
+
+// TestProcessesCannotHaveMoreMemoryTogether uses processes each of which has little memory.
+func TestProcessesCannotHaveMoreMemoryTogether(t *testing.T) {
+	atLevels(t, func(t *testing.T, level sandbox.Level, box *sandbox.Box) {
+		got := try(t, box, hoard, string(level))
+		if level == sandbox.None && got != escaped || level != sandbox.None && got != "the program was ended: its processes had more than 536870912 bytes of memory together" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// hoarded starts processes with 640 MiB in total. At a level with a sandbox it waits for them once all have it: if the sandbox is to
+// end it, that is soon.
+func hoarded(level string) int {
+	self, err := os.Executable()
+	if err != nil {
+		return 1
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return 1
+	}
+	var all []*exec.Cmd
+	for range 5 {
+		cmd := exec.Command(self)
+		cmd.Env, cmd.ExtraFiles = append(os.Environ(), escapeKey+"="+hoarder), []*os.File{write}
+		if err := cmd.Start(); err != nil {
+			say("kept: " + err.Error())
+			return 1
+		}
+		all = append(all, cmd)
+	}
+	if _, err := io.ReadFull(read, make([]byte, len(all))); err != nil {
+		return 1
+	}
+	for _, cmd := range all {
+		if level == string(sandbox.None) {
+			_ = cmd.Process.Kill()
+			continue
+		}
+		if cmd.Wait() != nil {
+			return 1
+		}
+	}
+	say(escaped)
+	return 0
+}
+
+// hold uses memory, says so, and waits for its end.
+func hold(size int) int {
+	data := make([]byte, size)
+	for i := 0; i < len(data); i += 4096 {
+		data[i] = 1
+	}
+	if _, err := os.NewFile(3, "ready").Write(data[4096:4097]); err != nil {
+		return 1
+	}
+	<-time.After(time.Minute)
+	return int(data[4096]) - 1
+}
