@@ -125,7 +125,7 @@ func TestAPersonAtTheTerminalAnswersWhereTheyType(t *testing.T) {
 
 func TestAPersonWhoLeavesFindsTheJobWaiting(t *testing.T) {
 	code, shown, stderr := atTerminal(t, clerk(), [][2]string{{"answer> ", ""}}, "run", "--store", t.TempDir(), "--experts", clerkCard(t), "--expert", "Clerk", "Keep a note")
-	if code != cli.ExitWaiting || !strings.Contains(stderr, "is kept as it stands; this goes on with it:\n  jobgraph run --store ") {
+	if code != cli.ExitWaiting || !strings.Contains(stderr, "is kept as it stands; go on with it by\n  jobgraph run --store ") {
 		t.Errorf("exit code %d: %s%s", code, shown, stderr)
 	}
 }

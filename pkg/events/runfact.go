@@ -17,6 +17,9 @@ type SubJobProgressed struct {
 	Message string `json:"message,omitempty"` // Message is shown to people.
 	Done    int    `json:"done,omitempty"`    // Done is how much of Total is done, in whatever the work counts.
 	Total   int    `json:"total,omitempty"`   // Total is how much there is to do; 0 if unknown.
+
+	// Until is set if the work is at a stop, for example while a model is rate limited: it is tried again then.
+	Until time.Time `json:"until,omitzero"`
 }
 
 // SubJobReported ends a run. Only Outcome is required.

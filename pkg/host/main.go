@@ -199,6 +199,10 @@ func logEnd(log *slog.Logger, err error) {
 		return
 	}
 	fields := []any{"error", err}
+	var fault *events.Fault
+	if errors.As(err, &fault) && fault.Hint != "" {
+		fields = append(fields, "hint", fault.Hint)
+	}
 	var panicked *PanicError
 	if errors.As(err, &panicked) {
 		fields = slices.Concat(fields, []any{"stack", string(panicked.Stack)})

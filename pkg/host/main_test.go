@@ -154,6 +154,15 @@ func TestBadSettingsAreToldTogetherBeforeAnythingRuns(t *testing.T) {
 		"scheduler: --concurrency: value \"x\" is not good (it must be a whole number from 0 to 10000)\n", got.stderr)
 }
 
+func TestAProcessThatFailsSaysWhatToDo(t *testing.T) {
+	got := life(nil, func(context.Context, *host.Process) error {
+		return fmt.Errorf("start: %w", &events.Fault{Field: "tokens", Message: "there is no token", Hint: "give a file of tokens"})
+	})
+	if !strings.Contains(got.stderr, `msg="process failed"`) || !strings.Contains(got.stderr, `hint="give a file of tokens"`) {
+		t.Error(got.stderr)
+	}
+}
+
 func TestSubcommandsAnswerAndEnd(t *testing.T) {
 	never := func(context.Context, *host.Process) error { return errors.New("it ran") }
 	for args, want := range map[string]string{

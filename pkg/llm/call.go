@@ -27,7 +27,7 @@ func (c *call) show(d Delta) {
 	if c.sink == nil || !c.request.Stream {
 		return
 	}
-	c.shown = c.shown || !d.Restart
+	c.shown = c.shown || !d.Restart && d.Retry == ""
 	c.sink(d)
 }
 
@@ -73,6 +73,8 @@ func (c *call) model(ctx context.Context, m *model) (Response, *Error) {
 			fail.RetryAfter = wait
 			return Response{}, fail
 		}
+		fail.Model = m.name
+		c.show(Delta{Retry: fail.Error()})
 		if err := pace.sleep(ctx, wait); err != nil {
 			return Response{}, gaveUp(err)
 		}

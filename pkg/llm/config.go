@@ -153,7 +153,10 @@ func (m ModelConfig) faults(c Config, name string) (faults events.Faults) {
 	}
 	if m.BaseURL != "" {
 		if u, err := url.Parse(m.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			fault("base_url", "is not an http or https address")
+			faults = append(faults, events.Fault{
+				Code: events.CodeInvalid, Field: name + ".base_url", Message: "is not an http or https address",
+				Hint: "write it as http://HOST:PORT/v1, in base_url or, where variables describe the model, in OPENAI_BASE_URL",
+			})
 		} else if u.User != nil || u.RawQuery != "" {
 			fault("base_url", "must hold no user, password or query: use key and headers")
 		}

@@ -271,7 +271,11 @@ func TestABrokenConnectionIsRetriedAndVoidsWhatWasShown(t *testing.T) {
 			if err != nil || got.Text != "whole" || got.Attempts != 2 {
 				t.Fatalf("%s: %+v, %v", api, got, err)
 			}
-			if diff := cmp.Diff([]llm.Delta{{Text: "never mi"}, {Restart: true}, {Text: "whole"}}, shown); diff != "" {
+			if len(shown) != 4 || !strings.HasPrefix(shown[1].Retry, "model default: stream cut") {
+				t.Fatalf("%s: the failure is not shown: %+v", api, shown)
+			}
+			shown[1].Retry = "why"
+			if diff := cmp.Diff([]llm.Delta{{Text: "never mi"}, {Retry: "why"}, {Restart: true}, {Text: "whole"}}, shown); diff != "" {
 				t.Errorf("%s: %s", api, diff)
 			}
 		})

@@ -279,6 +279,9 @@ local: {base_url: "http://localhost:11434/v1", api: chat, structured: json_objec
 	if diff := cmp.Diff(want, fields); diff != "" {
 		t.Error(diff)
 	}
+	if !strings.Contains(faults[0].Hint, "OPENAI_BASE_URL") {
+		t.Errorf("the fault of an address does not say how to write it: %q", faults[0].Hint)
+	}
 	if strings.Contains(faults.Error(), "pass") && strings.Contains(faults.Error(), "user:") {
 		t.Error("a fault shows the password:", faults)
 	}

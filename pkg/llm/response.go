@@ -107,6 +107,8 @@ func (r Response) Message() Message {
 type Delta struct {
 	// Restart means that all earlier pieces are void: the call began again.
 	Restart bool `json:"restart,omitempty"`
+	// Retry says why an attempt failed after which another one is made.
+	Retry string `json:"retry,omitempty"`
 	// Text continues the text of the answer.
 	Text string `json:"text,omitempty"`
 	// Reasoning continues the reasoning.

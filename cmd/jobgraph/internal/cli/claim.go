@@ -41,16 +41,17 @@ func (g views) claimed(h *joblog.Log, c *client.Client, blockers []graph.Blocker
 	return blockers
 }
 
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
 // explainHolder describes the owner of a run.
 func explainHolder(b *graph.Blocker, number int, h *run.Holder, now time.Time) {
 	if b.Code == "work" {
 		b.Code, b.Message, b.Unblock = "running", fmt.Sprintf("run %d has begun", number), ""
 	}
-	stamp := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	if !now.After(h.Until()) {
 		b.Message += fmt.Sprintf(" by %s, whose claim holds until %s unless it is renewed", h.Owner, stamp(h.Until()))
 		return
 	}
-	b.Message += fmt.Sprintf(" by %s, of which nothing was heard since %s: its lease of %s ended at %s", h.Owner, stamp(h.Heard), h.Lease, stamp(h.Until()))
+	b.Message += fmt.Sprintf(" by %s, but nothing was heard from it since %s: its lease of %s ended at %s", h.Owner, stamp(h.Heard), h.Lease, stamp(h.Until()))
 	b.Unblock = "a running runner of its pool takes the run over, at the latest a lease after the bus is back"
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
@@ -28,7 +29,7 @@ func TestWhySaysWhoHoldsARunAndUntilWhen(t *testing.T) {
 		"another run":          {[]run.Entry{entry(0, events.JournalClaimed, 1, "one", 10)}, 1, ""},
 		"held":                 {[]run.Entry{claimed, effect}, 14, held},
 		"renewed":              {[]run.Entry{claimed, entry(4, events.JournalRenewed, 2, "one", 10)}, 5, held},
-		"dead":                 {[]run.Entry{claimed, effect}, 15, " by one, of which nothing was heard since 2026-01-02T03:04:04Z: its lease of 10s ended at 2026-01-02T03:04:14Z"},
+		"dead":                 {[]run.Entry{claimed, effect}, 15, " by one, but nothing was heard from it since 2026-01-02T03:04:04Z: its lease of 10s ended at 2026-01-02T03:04:14Z"},
 		"let go":               {[]run.Entry{claimed, entry(4, events.JournalRenewed, 2, "one", 0)}, 5, ""},
 		"taken over":           {[]run.Entry{entry(-20, events.JournalClaimed, 2, "zero", 10), claimed, entry(3, events.JournalIntent, 2, "zero", 0), effect}, 5, held},
 		"reported":             {[]run.Entry{claimed, entry(4, events.JournalReported, 2, "one", 0)}, 5, ""},
@@ -41,6 +42,29 @@ func TestWhySaysWhoHoldsARunAndUntilWhen(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.want, b.Message); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestWhySaysUntilWhenARunInProgressIsPutOff(t *testing.T) {
+	milestone := func(p events.SubJobProgressed) events.Event { return events.Event{SubJob: "~plan", Data: &p} }
+	limited := milestone(events.SubJobProgressed{Message: "rate limited", Until: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
+	draft := milestone(events.SubJobProgressed{Message: "draft"})
+	for name, c := range map[string]struct {
+		log  []events.Event
+		code string
+		want string
+	}{
+		"put off":           {[]events.Event{draft, limited, {SubJob: "a"}}, "work", "; put off until 2026-01-02T03:04:05Z: rate limited"},
+		"held again":        {[]events.Event{limited}, "running", "; put off until 2026-01-02T03:04:05Z: rate limited"},
+		"it went on":        {[]events.Event{limited, draft}, "work", ""},
+		"of another SubJob": {[]events.Event{{SubJob: "a", Data: limited.Data}}, "work", ""},
+		"not in progress":   {[]events.Event{limited}, "ended", ""},
+	} {
+		g := views{app: &app{globals: globals{output: "json"}}}
+		got := g.delayed(&joblog.Log{Events: c.log}, []graph.Blocker{{SubJob: "~plan", Code: c.code}})
+		if got[0].Message != c.want {
+			t.Errorf("%s: %q", name, got[0].Message)
 		}
 	}
 }

@@ -69,20 +69,21 @@ func (d *dialog) line(ctx context.Context, prompt string) (string, error) {
 	if err := d.app.printf("%s", prompt); err != nil {
 		return "", err
 	}
+	err := errLeft
 	select {
 	case d.want <- struct{}{}:
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	}
-	select {
-	case line, more := <-d.lines:
-		if !more {
-			return "", errLeft
+		select {
+		case line, more := <-d.lines:
+			if more {
+				return line, nil
+			}
+		case <-ctx.Done():
+			err = context.Cause(ctx)
 		}
-		return line, nil
 	case <-ctx.Done():
-		return "", context.Cause(ctx)
+		err = context.Cause(ctx)
 	}
+	return "", errors.Join(err, d.app.printf("\n")) // What follows begins a row of its own.
 }
 
 // errElsewhere means that a request was closed while the person was thinking.
@@ -110,7 +111,7 @@ func (d *dialog) ask(ctx context.Context, c *client.Client, q *verb.Question, af
 		err = c.Answer(ctx, q.JobID, q.Request, value, d.user)
 	}
 	if errors.Is(err, errElsewhere) || errors.Is(err, bus.ErrConflict) {
-		d.app.note("\n%s was closed elsewhere", q.Request)
+		d.app.note("%s was closed elsewhere", q.Request)
 		return nil
 	}
 	return err

@@ -289,7 +289,15 @@ func (a *app) report(err error) {
 }
 
 func (a *app) complain(text string) {
-	_, _ = io.WriteString(a.sys.Stderr, "jobgraph: "+output.Clean(text)+"\n") // There is no other output.
+	_, _ = io.WriteString(a.sys.Stderr, a.wrapped("jobgraph: "+output.Clean(text))+"\n") // There is no other output.
+}
+
+// wrapped breaks long lines between words if they go to a terminal.
+func (a *app) wrapped(text string) string {
+	if a.sys.Columns == nil {
+		return text
+	}
+	return output.Wrap(text, a.sys.Columns()-1) // Some terminals move to the next row as soon as a row is full.
 }
 
 // note prints a message beside the result, unless --quiet.

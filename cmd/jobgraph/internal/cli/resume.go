@@ -79,7 +79,7 @@ func (g runs) attendTo(k *stack.Stack, c *client.Client, id string, f *runFlags)
 
 // kept keeps the store of a run and prints how to continue its job.
 func (g runs) kept(k *stack.Stack, id string, f *runFlags) {
-	g.app.note("job %s is kept as it stands; this goes on with it:\n  %s", id, g.resumption(k.Server().Keep(), id, f))
+	g.app.note("job %s is kept as it stands; go on with it by\n  %s", id, g.resumption(k.Server().Keep(), id, f))
 }
 
 // resumption is the command that continues a job of a store.

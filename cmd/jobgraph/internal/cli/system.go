@@ -22,6 +22,8 @@ type System struct {
 	Stdin io.Reader
 	// Size returns columns and rows of the terminal behind Stdout; ok is false if it is not a terminal.
 	Size func() (width, height int, ok bool)
+	// Columns returns the width of the terminal behind Stderr; 0 if it is not a terminal.
+	Columns func() int
 	// Typing is true if Stdin is a terminal.
 	Typing bool
 	// Now is the clock.
@@ -38,13 +40,19 @@ func OS() System {
 	return System{
 		Sandbox: box, Name: os.Args[0],
 		System: host.OS(), Stdin: os.Stdin, Now: time.Now, Typing: term.IsTerminal(int(os.Stdin.Fd())),
-		Size: func() (int, int, bool) {
-			fd := int(os.Stdout.Fd())
-			if !term.IsTerminal(fd) {
-				return 0, 0, false
-			}
-			width, height, err := term.GetSize(fd)
-			return width, height, err == nil && width > 0
+		Size: func() (int, int, bool) { return size(os.Stdout) },
+		Columns: func() int {
+			width, _, _ := size(os.Stderr)
+			return width
 		},
 	}
+}
+
+// size returns columns and rows of a terminal; ok is false for any other file.
+func size(f *os.File) (width, height int, ok bool) {
+	if !term.IsTerminal(int(f.Fd())) {
+		return 0, 0, false
+	}
+	width, height, err := term.GetSize(int(f.Fd()))
+	return width, height, err == nil && width > 0
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,7 +35,7 @@ func (g views) whyCommand() *cobra.Command {
 
 // why writes why a job or SubJob is not running.
 func (g views) why(h *joblog.Log, c *client.Client, subjob string) error {
-	blockers := g.absent(h, c, g.claimed(h, c, limited(h, g.reasons(h, h.Job.Why(subjob)))))
+	blockers := g.absent(h, c, g.delayed(h, g.claimed(h, c, limited(h, g.reasons(h, h.Job.Why(subjob))))))
 	blockers = append(g.unsigned(h, c), blockers...)
 	if f := aside(h); f != nil { // A quarantine takes precedence over everything else.
 		blockers = append([]graph.Blocker{{Code: "quarantine", Message: strings.TrimSuffix(f.Message+": "+f.Cause, ": "), Unblock: f.Hint}}, blockers...)
@@ -73,6 +74,27 @@ func (g views) reasons(h *joblog.Log, blockers []graph.Blocker) []graph.Blocker 
 			if asked, ok := e.Data.(*events.InputRequested); ok && asked.Prompt != "" {
 				b.Message += g.said(asked.Prompt)
 			}
+		}
+	}
+	return blockers
+}
+
+// delayed adds to each run in progress until when it was put off and why, if that is its latest milestone.
+func (g views) delayed(h *joblog.Log, blockers []graph.Blocker) []graph.Blocker {
+	for i := range blockers {
+		b := &blockers[i]
+		if b.Code != "work" && b.Code != "running" {
+			continue
+		}
+		for _, e := range slices.Backward(h.Events) {
+			p, ok := e.Data.(*events.SubJobProgressed)
+			if !ok || e.SubJob != b.SubJob {
+				continue
+			}
+			if !p.Until.IsZero() {
+				b.Message += "; put off until " + stamp(p.Until) + g.said(p.Message)
+			}
+			break
 		}
 	}
 	return blockers

@@ -119,6 +119,19 @@ func TestATreeThatDoesNotFitShowsWhatRunsAndFailed(t *testing.T) {
 	}
 }
 
+func TestNoticesAreWholeInTheLastPictureAndCutWhileTheJobRuns(t *testing.T) {
+	s := &graph.State{ID: "j1", Status: events.Finished, Goal: "g", Notices: events.Faults{{Code: "malformed", Message: "no JSON of the wanted form", Hint: "answer with JSON"}}}
+	for whole, want := range map[bool][]string{
+		true:  {"  warning: no JSON of the", "  wanted form (answer with", "  JSON)"},
+		false: {"  warning: no JSON of the w…"},
+	} {
+		got := output.Tree{Now: time.Unix(0, 0), Width: 28, Whole: whole}.Lines(s)
+		if diff := gocmp.Diff(want, got[1:]); diff != "" {
+			t.Errorf("whole %v (-want +got):\n%s", whole, diff)
+		}
+	}
+}
+
 func TestNoAttemptIsShownBeyondTheMostThereMayBe(t *testing.T) {
 	key := &events.Fault{Code: events.CodeNotPermitted, Message: "wrong key"}
 	for name, test := range map[string]struct {

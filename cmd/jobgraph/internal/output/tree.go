@@ -25,13 +25,21 @@ type Tree struct {
 	Width, Height int
 	// Legacy includes replaced versions.
 	Legacy bool
+	// Whole breaks notices that are too long for a line into several, instead of cutting them.
+	Whole bool
 }
 
 // Lines returns the lines of a state.
 func (t Tree) Lines(s *graph.State) []string {
 	lines := []string{t.heading(s)}
 	for _, line := range t.notices(s) {
-		lines = append(lines, fit([]piece{{"  " + line, t.Paint.Dim}}, t.Width))
+		line = "  " + line
+		if t.Whole {
+			line = Wrap(line, t.Width)
+		}
+		for part := range strings.SplitSeq(line, "\n") {
+			lines = append(lines, fit([]piece{{part, t.Paint.Dim}}, t.Width))
+		}
 	}
 	if t.Height > 0 {
 		t.Height = max(2, t.Height-len(lines)+1)

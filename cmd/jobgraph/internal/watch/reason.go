@@ -2,6 +2,7 @@ package watch
 
 import (
 	"strings"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
@@ -9,8 +10,23 @@ import (
 // requeued is the transition of a SubJob that runs again.
 const requeued = "requeued"
 
-// reason says why an event makes a SubJob run again; "" if the SubJob's own error says it, or if there is nothing to say.
+// delayed is shown like a transition where a run is put off: its SubJob stays as it is.
+const delayed = "delayed"
+
+// putOff returns what is shown of an event that puts its run off; nil for any other.
+func putOff(e *events.Event) *events.Transition {
+	p, ok := e.Data.(*events.SubJobProgressed)
+	if !ok || p.Until.IsZero() {
+		return nil
+	}
+	return &events.Transition{SubJob: e.SubJob, Run: e.Run, Transition: delayed}
+}
+
+// reason says why an event makes a SubJob run again, or later; "" if the SubJob's own error says it, or if there is nothing to say.
 func reason(e *events.Event, t *events.Transition) string {
+	if p, ok := e.Data.(*events.SubJobProgressed); ok && t.Transition == delayed {
+		return "until " + p.Until.Local().Format(time.TimeOnly) + ": " + p.Message
+	}
 	if t.Transition != requeued {
 		return ""
 	}

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"testing"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
@@ -31,5 +32,23 @@ func TestARunThatIsRepeatedSaysWhy(t *testing.T) {
 	}
 	if other := reason(&events.Event{SubJob: "b", Data: &events.RerunRequested{}}, &events.Transition{Transition: "ready"}); other != "" {
 		t.Error(other)
+	}
+}
+
+// A run that is put off, as planning is while its model is rate limited, says until when and why; other milestones are not shown.
+func TestARunThatIsPutOffSaysUntilWhenAndWhy(t *testing.T) {
+	until := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
+	e := events.Event{SubJob: "~plan", Run: 2, Data: &events.SubJobProgressed{Message: "rate limited", Until: until}}
+	shown := putOff(&e)
+	if shown == nil || shown.SubJob != "~plan" || shown.Run != 2 {
+		t.Fatal(shown)
+	}
+	if got := reason(&e, shown); got != "until 03:04:05: rate limited" {
+		t.Error(got)
+	}
+	for _, other := range []any{&events.SubJobProgressed{Message: "draft"}, &events.SubJobReported{}} {
+		if shown := putOff(&events.Event{Data: other}); shown != nil {
+			t.Error(shown)
+		}
 	}
 }

@@ -126,6 +126,9 @@ func (s *Show) take(h *joblog.Log, e events.Event) error {
 	if err := s.notices(e); err != nil { // Before the first step of the plan is shown.
 		return err
 	}
+	if t := putOff(&e); t != nil {
+		changed = append(changed, *t)
+	}
 	for _, t := range changed {
 		if err := s.transition(e, t, h); err != nil {
 			return err
@@ -301,7 +304,7 @@ func (s *Show) picture(h *joblog.Log, width, height int, last bool) []string {
 	if width > 0 { // Some terminals move to the next row as soon as a row is full.
 		tree.Width, tree.Height = max(width-1, 1), max(height-1, 2)
 	}
-	if last && height > 0 {
+	if tree.Whole = last; last && height > 0 {
 		tree.Height = max(tree.Height, finalRows)
 	}
 	asked := requests(h, tree.Height/3)

@@ -1,6 +1,7 @@
 package caller
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -33,12 +34,13 @@ type readable struct {
 	json bool // The answer should be JSON, though text may precede it.
 	show func(item.Item)
 
-	sent   map[string]int // The length of each item, by ID.
-	types  map[string]item.Type
-	order  []string // The IDs in the order of their first texts.
-	before []byte   // Text that may precede JSON.
-	plain  bool     // The answer is text.
-	scan   scanner
+	sent    map[string]int // The length of each item, by ID.
+	types   map[string]item.Type
+	order   []string // The IDs in the order of their first texts.
+	before  []byte   // Text that may precede JSON.
+	plain   bool     // The answer is text.
+	retries int      // Counts the attempts that failed.
+	scan    scanner
 }
 
 func newReadable(key string, json bool, show func(item.Item)) *readable {
@@ -57,6 +59,10 @@ func (r *readable) restart() {
 func (r *readable) take(d llm.Delta) {
 	if d.Restart {
 		r.restart()
+	}
+	if d.Retry != "" {
+		r.retries++
+		r.show(item.Item{Type: item.Warning, ID: fmt.Sprintf("%s/retry/%d", r.key, r.retries), Text: d.Retry + "; it is asked again", Done: true})
 	}
 	if d.Reasoning != "" {
 		r.add("thought", item.Thinking, d.Reasoning)

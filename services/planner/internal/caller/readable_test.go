@@ -116,3 +116,17 @@ func TestACallForAPlanIsReadBehindWords(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestAnAttemptThatFailsIsShownBeforeTheNextOne(t *testing.T) {
+	var shown []item.Item
+	r := newReadable("draft/1", false, func(i item.Item) { shown = append(shown, i) })
+	r.take(llm.Delta{Retry: "model m: timeout"})
+	r.take(llm.Delta{Retry: "model m: overloaded"})
+	want := []item.Item{
+		{Type: item.Warning, ID: "draft/1/retry/1", Text: "model m: timeout; it is asked again", Done: true},
+		{Type: item.Warning, ID: "draft/1/retry/2", Text: "model m: overloaded; it is asked again", Done: true},
+	}
+	if diff := cmp.Diff(want, shown); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -30,6 +30,7 @@ type ports struct {
 	mu      sync.Mutex
 	lines   []string
 	facts   []events.Event
+	told    []events.Event
 	work    chan queue.Delivery
 	cards   []events.Card
 	changed chan struct{}
@@ -46,6 +47,7 @@ type ports struct {
 	looks           planning.InvestigateRules
 	trace           func(parent, name string, attributes ...string) (string, func(string, ...string))
 	items           Items
+	owner           string        // The planner's name in claims; "me" if empty.
 	hears           func(Outcome) // Receives the outcomes; may be nil.
 	loop            *Loop         // The loop of the last run.
 }
@@ -96,6 +98,9 @@ func (w *ports) Once(e events.Event) (lease.Pending, error) {
 
 func (w *ports) Tell(e events.Event) {
 	w.say("tell %s %s/%s/%d", e.Kind, e.Job, e.SubJob, e.Run)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.told = append(w.told, e)
 }
 
 func (w *ports) Live(job, subjob string, body []byte) { w.say("live %s/%s %s", job, subjob, body) }
@@ -171,12 +176,20 @@ func (r receipt) Nak(delay time.Duration) error { r.w.say("nak %s", delay); retu
 func (r receipt) Term(string) error             { r.w.say("term"); return nil }
 func (r receipt) InProgress() error             { return nil }
 
+// name is the planner's name in claims.
+func (w *ports) name() string {
+	if w.owner == "" {
+		return "me"
+	}
+	return w.owner
+}
+
 // run passes deliveries to the loop, waits until it is idle, and drains it.
 func (w *ports) run(t *testing.T, during func(), deliveries ...queue.Delivery) error {
 	t.Helper()
 	l := New(Settings{
 		Names: events.NewNames(""), Concurrency: 2, ExpertWait: 2 * time.Second, Options: w.options, Source: w, Log: w, Blobs: w,
-		Catalog: w, Profiles: w, Journal: w, Owner: "me", Read: readText, Meter: w, Logger: slog.New(slog.DiscardHandler), Hook: w.hook,
+		Catalog: w, Profiles: w, Journal: w, Owner: w.name(), Read: readText, Meter: w, Logger: slog.New(slog.DiscardHandler), Hook: w.hook,
 	})
 	if w.model != nil {
 		l.Model = w.model

@@ -268,7 +268,7 @@ func (t *planningRun) open() error {
 	}
 	t.record = r
 	t.claimed.Store(r)
-	t.seam(r.start != nil)
+	t.seam(r.start != nil && !r.own)
 	t.beat()
 	if r.start == nil {
 		return r.begin(t.ctx, &t.start)
@@ -338,10 +338,30 @@ func (t *planningRun) answer(c *planning.Command) (planning.Fact, error) {
 	if c.Kind == planning.Investigate {
 		return t.investigate(c)
 	}
-	return t.loop.Model.Ask(t.ctx, &Question{
+	fact, err := t.loop.Model.Ask(t.ctx, &Question{
 		Request: &t.start.Request, Call: c.Call, Key: c.Key, IdempotencyKey: jobrun.CallKey(t.w.IdempotencyKey, c.Key),
 		Live: func(body []byte) { t.loop.Log.Live(t.w.Job, t.w.SubJob, body) }, Show: t.show,
 	})
+	if later, ok := errors.AsType[*Later](err); ok {
+		t.putOff(c.Key, later)
+	}
+	return fact, err
+}
+
+// mostPutOff limits the delay of a call that is put off repeatedly.
+const mostPutOff = 10 * time.Minute
+
+// putOff makes the delay of a call longer with each delivery, and tells watchers and the log what planning waits for.
+func (t *planningRun) putOff(key string, later *Later) {
+	times := max(t.d.Count, 1)
+	later.After = max(later.After, min(later.After*time.Duration(min(times, 1000)), mostPutOff))
+	until := time.Now().Add(later.After).UTC()
+	id := fmt.Sprintf("%s/later/%d", key, times)
+	t.show(item.Item{
+		Type: item.Warning, ID: "progress/" + id, Done: true,
+		Text: later.Why.Error() + "; it is asked again at " + until.Local().Format(time.TimeOnly),
+	})
+	t.milestone(id, events.SubJobProgressed{Message: later.Why.Error(), Until: until})
 }
 
 // await waits a limited time for the cards to change: a runner may just be starting.
@@ -420,10 +440,15 @@ func (t *planningRun) tell(stage planning.Stage) {
 	}
 	t.stage = stage
 	t.show(item.Item{Type: item.Progress, ID: "progress/" + t.planning.Pending().Key, Text: string(stage), Done: true})
+	t.milestone(t.planning.Pending().Key, events.SubJobProgressed{Message: string(stage)})
+}
+
+// milestone puts progress into the log, once for each id of the run.
+func (t *planningRun) milestone(id string, p events.SubJobProgressed) {
 	t.loop.Log.Tell(events.Event{
 		Kind: events.KindSubJobProgressed, Job: t.w.Job, SubJob: t.w.SubJob, Run: t.w.Run, Source: source, Trace: t.d.Trace,
-		ID:   fmt.Sprintf("%s/%s/%s/%d/%s", t.w.Job, events.KindSubJobProgressed, t.w.SubJob, t.w.Run, t.planning.Pending().Key),
-		Data: &events.SubJobProgressed{Message: string(stage)},
+		ID:   fmt.Sprintf("%s/%s/%s/%d/%s", t.w.Job, events.KindSubJobProgressed, t.w.SubJob, t.w.Run, id),
+		Data: &p,
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
@@ -293,11 +294,57 @@ func TestACallThatIsPutOffForLongGoesBackToTheBroker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newPorts("x")
 		w.model = &tongue{off: &Later{After: 5 * time.Minute, Why: errors.New("429")}}
+		seen := &shown{}
+		w.items = seen
 		if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
 			t.Fatal(err)
 		}
 		if all := strings.Join(w.lines, ","); !strings.Contains(all, "nak 5m0s") || len(w.facts) != 0 {
 			t.Error(all)
+		}
+		last := w.told[len(w.told)-1]
+		if p := last.Data.(*events.SubJobProgressed); p.Message != "429" || !p.Until.Equal(time.Now().Add(5*time.Minute)) {
+			t.Errorf("the log does not say what planning waits for: %+v", p)
+		}
+		if shown := seen.items[len(seen.items)-1]; shown.Type != item.Warning || !strings.HasPrefix(shown.Text, "429; it is asked again at ") {
+			t.Errorf("watchers do not see what planning waits for: %+v", shown)
+		}
+	})
+}
+
+func TestAPlannerThatGoesOnWithARunThatItPutOffIsNotShownAsAnotherProcess(t *testing.T) {
+	for owner, want := range map[string]int{"me": 0, "another": 1} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newPorts("x")
+			w.model = &tongue{off: &Later{After: time.Second, Why: errors.New("429")}}
+			if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
+				t.Fatal(err)
+			}
+			seen := &shown{}
+			w.items, w.owner = seen, owner
+			if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
+				t.Fatal(err)
+			}
+			if seen.seams != want {
+				t.Errorf("%s: %d seams, want %d", owner, seen.seams, want)
+			}
+		})
+	}
+}
+
+func TestACallThatIsPutOffAgainAndAgainWaitsLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for count, wait := range map[int]string{1: "nak 1s", 3: "nak 3s", 5000: "nak 10m0s"} {
+			w := newPorts("x")
+			w.model = &tongue{off: &Later{After: time.Second, Why: errors.New("429")}}
+			d := w.delivery(t, goal())
+			d.Count = count
+			if err := w.run(t, nil, d); err != nil {
+				t.Fatal(err)
+			}
+			if all := strings.Join(w.lines, ","); !strings.Contains(all, wait) {
+				t.Errorf("delivery %d: %s", count, all)
+			}
 		}
 	})
 }

@@ -13,10 +13,13 @@ import (
 )
 
 // shown collects the live items of a run.
-type shown struct{ items []item.Item }
+type shown struct {
+	items []item.Item
+	seams int
+}
 
 func (s *shown) Show(i item.Item) { s.items = append(s.items, i) }
-func (s *shown) Seam(int, bool)   {}
+func (s *shown) Seam(int, bool)   { s.seams++ }
 func (s *shown) End(bool)         {}
 
 // of returns the texts of a type.

@@ -42,6 +42,7 @@ type record struct {
 	start *planning.Start // nil if none was recorded.
 	facts map[string]planning.Fact
 	asked map[string]time.Time // When the first intent of each key was recorded.
+	own   bool                 // The latest claim before this one was of the same planner, which had put the run off.
 }
 
 // claim reads the journal of a run and claims it. Errors: errOver, *busyError, and the bus's.
@@ -55,7 +56,7 @@ func (l *Loop) claim(ctx context.Context, w *events.Work) (*record, error) {
 		if err := refused(a); err != nil {
 			return nil, err
 		}
-		r := &record{loop: l, w: w, facts: map[string]planning.Fact{}}
+		r := &record{loop: l, w: w, facts: map[string]planning.Fact{}, own: journal.Holds(w.Run, l.Owner)}
 		if err := r.remember(ctx, journal); err != nil {
 			return nil, err
 		}

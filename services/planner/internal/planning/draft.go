@@ -335,7 +335,7 @@ func failure(f *Fact) events.Fault {
 	case ClassMalformed:
 		out.Code, out.Message, out.Hint = events.CodeMalformed, "the provider's reply could not be read", "try again; when it goes on, check the model's address: `jobgraph model check` tries it"
 	default:
-		out.Hint = "try again later, or choose another model"
+		out.Hint = "see to its address (OPENAI_BASE_URL, base_url) and the network, try again later, or choose another model"
 	}
 	return out
 }

@@ -60,6 +60,13 @@ func TestAModelThatCannotBeReachedIsATypedFailure(t *testing.T) {
 	}
 }
 
+// Most addresses that do not answer are wrong ones.
+func TestAModelThatIsNotReachedIsLookedForAtItsAddress(t *testing.T) {
+	if f := failure(&Fact{Class: ClassUnavailable, Message: "connection refused"}); !strings.Contains(f.Hint, "OPENAI_BASE_URL") {
+		t.Error(f.Hint)
+	}
+}
+
 func TestWithoutAModelTheGoalIsAnsweredByGuidance(t *testing.T) {
 	start := startOf("g")
 	start.Model = false

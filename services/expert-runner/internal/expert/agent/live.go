@@ -36,11 +36,18 @@ func (l *live) tell(p llm.Piece, t item.Type) {
 func (l *live) answer(number int) (sink func(llm.Delta), done func()) {
 	said, thought := fmt.Sprintf("answer/%d", number), fmt.Sprintf("thought/%d", number)
 	types := map[string]item.Type{said: item.Text, thought: item.Thinking}
-	begun := map[string]bool{}
-	sink = llm.Pieces(said, thought, func(p llm.Piece) {
+	begun, retries := map[string]bool{}, 0
+	pieces := llm.Pieces(said, thought, func(p llm.Piece) {
 		begun[p.Item] = begun[p.Item] || p.Text != ""
 		l.tell(p, types[p.Item])
 	})
+	sink = func(d llm.Delta) {
+		if d.Retry != "" {
+			retries++
+			l.task.Show(item.Item{Type: item.Warning, ID: fmt.Sprintf("%s/retry/%d", said, retries), Text: d.Retry + "; it is asked again", Done: true})
+		}
+		pieces(d)
+	}
 	return sink, func() {
 		for _, id := range []string{thought, said} {
 			if begun[id] {
