@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
@@ -35,9 +36,16 @@ func GiveBack(ctx context.Context) {
 		}
 		metrics.Read(sample)
 		if tide.out(sample[0].Value.Uint64()) {
-			debug.FreeOSMemory()
+			release()
 		}
 	}
+}
+
+// release frees what is unused and releases it to the system. A sync.Pool gives up its content only at the second collection after
+// its last use; the server's buffers are in such pools.
+func release() {
+	runtime.GC()
+	debug.FreeOSMemory()
 }
 
 // ebb holds the total allocation at the last check and at the last release, and how many releases are still to follow.

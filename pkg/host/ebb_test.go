@@ -1,6 +1,10 @@
 package host
 
-import "testing"
+import (
+	"sync"
+	"testing"
+	"weak"
+)
 
 func TestMemoryIsGivenBackThriceAfterEachBusyTime(t *testing.T) {
 	var tide ebb
@@ -22,5 +26,16 @@ func TestMemoryIsGivenBackThriceAfterEachBusyTime(t *testing.T) {
 		if got := tide.out(look.allocated); got != look.out {
 			t.Errorf("look %d at %d bytes: %v, want %v", i, look.allocated, got, look.out)
 		}
+	}
+}
+
+func TestAReleaseFreesWhatPoolsHold(t *testing.T) {
+	var pool sync.Pool
+	buffer := new([1 << 20]byte)
+	kept := weak.Make(buffer)
+	pool.Put(buffer)
+	release()
+	if kept.Value() != nil {
+		t.Error("a buffer in a pool survives")
 	}
 }

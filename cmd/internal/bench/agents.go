@@ -71,7 +71,7 @@ func serveModel() (*http.Server, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("serve a model: %w", err)
 	}
-	model := llmtest.New(llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) {
+	model := llmtest.NewUnrecorded(llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) {
 		return llmtest.Answer{Text: "done", Delay: agentAnswers}, nil
 	}))
 	server := &http.Server{Handler: model, ReadHeaderTimeout: slowest}

@@ -57,7 +57,7 @@ func newEndless(dir string) (*endless, error) {
 		served: make(chan struct{}), speaking: make(chan struct{}, 1), called: make(chan struct{}, 1),
 		silent: make(chan streamEnd, 1), left: make(chan time.Time, 1),
 	}
-	e.model = llmtest.New(llmtest.Func(goOn))
+	e.model = llmtest.NewUnrecorded(llmtest.Func(goOn))
 	mux := http.NewServeMux()
 	mux.HandleFunc("/v1/", e.speak)
 	mux.HandleFunc("/mcp", e.mcp)

@@ -55,7 +55,7 @@ func (p probe) plan(ctx context.Context) (list []Measure, err error) {
 		return nil, err
 	}
 	defer b.Close()
-	w := &planWatch{model: llmtest.New(llmtest.Func(tenSteps)), acked: make(chan struct{}, 1)}
+	w := &planWatch{model: llmtest.NewUnrecorded(llmtest.Func(tenSteps)), acked: make(chan struct{}, 1)}
 	if err := w.raise(ctx, s, b); err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func (p probe) tool(ctx context.Context) (list []Measure, err error) {
 		return nil, err
 	}
 	defer r.close()
-	w := &toolWatch{reader: r, bus: b, dir: dir, model: llmtest.New(llmtest.Func(callNothing))}
+	w := &toolWatch{reader: r, bus: b, dir: dir, model: llmtest.NewUnrecorded(llmtest.Func(callNothing))}
 	if err := w.raise(ctx, s); err != nil {
 		return nil, err
 	}

@@ -17,12 +17,19 @@ type Server struct {
 	// Names are the models listed by /v1/models, "fake" if empty.
 	Names []string
 
-	mu    sync.Mutex // Guards asked.
+	// unrecorded servers keep no questions.
+	unrecorded bool
+
+	mu    sync.Mutex // Guards count and asked.
+	count int
 	asked []Question
 }
 
-// New returns a server that answers with a responder.
+// New returns a server that answers with a responder and keeps every question, for tests.
 func New(r Responder) *Server { return &Server{responder: r} }
+
+// NewUnrecorded returns a server that keeps no question, for models that are served for long: Asked lists none.
+func NewUnrecorded(r Responder) *Server { return &Server{responder: r, unrecorded: true} }
 
 // Asked lists the questions so far, in order.
 func (s *Server) Asked() []Question {
@@ -81,10 +88,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, spoken api, path
 		spoken.fail(w, http.StatusBadRequest, Answer{Error: "the request is not the expected JSON: " + err.Error()})
 		return
 	}
-	s.mu.Lock()
-	q.N = len(s.asked) + 1
-	s.asked = append(s.asked, q)
-	s.mu.Unlock()
+	q.N = s.record(q)
 	if q.Wrong != "" {
 		spoken.fail(w, http.StatusBadRequest, Answer{Error: q.Wrong})
 		return
@@ -100,6 +104,17 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, spoken api, path
 		w.Header().Set(name, value)
 	}
 	spoken.send(w, r, q, a)
+}
+
+// record counts a question, keeps it if the server does so, and returns its number.
+func (s *Server) record(q Question) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count++
+	if q.N = s.count; !s.unrecorded {
+		s.asked = append(s.asked, q)
+	}
+	return s.count
 }
 
 // send writes an answer, or its fault.

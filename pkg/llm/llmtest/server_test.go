@@ -262,3 +262,27 @@ func TestACallerWhoLeavesInTheMiddleEndsTheHandler(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A model that is served for days would otherwise hold every question it was ever asked.
+func TestAnUnrecordedServerCountsQuestionsAndKeepsNone(t *testing.T) {
+	var numbers []int
+	count := llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
+		numbers = append(numbers, q.N)
+		return llmtest.Answer{Text: "hello"}, nil
+	})
+	for _, c := range []struct {
+		server *llmtest.Server
+		kept   int
+	}{{llmtest.New(count), 3}, {llmtest.NewUnrecorded(count), 0}} {
+		numbers = nil
+		model := client(t, "http://fake.test/v1", c.server, nil)
+		for range 3 {
+			if _, err := model.Do(t.Context(), ask("hi"), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff([]int{1, 2, 3}, numbers); diff != "" || len(c.server.Asked()) != c.kept {
+			t.Errorf("kept %d questions, want %d; numbers: %s", len(c.server.Asked()), c.kept, diff)
+		}
+	}
+}

@@ -47,7 +47,7 @@ func (g operations) serveModel(listen, file string) error {
 	if err != nil {
 		return usageError{fmt.Errorf("--listen: %w", err)}
 	}
-	server := &http.Server{Handler: llmtest.New(responder), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: llmtest.NewUnrecorded(responder), ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }() // Ended by Shutdown, waited for below.
 	if err := g.app.printf("http://%s/v1\n", listener.Addr()); err != nil {

@@ -110,7 +110,7 @@ const fakeAddress = "http://fake.invalid/v1"
 func (s *Settings) play() (llm.Doer, error) {
 	_, file, given := strings.Cut(s.Model, ":")
 	if !given {
-		return llmtest.New(llmtest.Play{Watched: s.Watched}), nil
+		return llmtest.NewUnrecorded(llmtest.Play{Watched: s.Watched}), nil
 	}
 	script, err := llmtest.LoadScript(file)
 	if err != nil {
@@ -120,5 +120,5 @@ func (s *Settings) play() (llm.Doer, error) {
 		}}
 	}
 	script.Else = llmtest.Planner{}
-	return llmtest.New(script), nil
+	return llmtest.NewUnrecorded(script), nil
 }
