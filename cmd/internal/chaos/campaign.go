@@ -52,6 +52,10 @@ const (
 	calm = 2 * time.Minute
 	// pauseLeast and pauseMost limit the pause between two faults.
 	pauseLeast, pauseMost = 300 * time.Millisecond, 1500 * time.Millisecond
+	// One fault in aimedOf comes after its pause, whatever runs then. The others wait for a program at work, at most for aimMost, and look
+	// at intervals of aimEvery: while processes are down no program works, and a fault that meets none proves less.
+	aimedOf           = 4
+	aimMost, aimEvery = 5 * time.Second, 20 * time.Millisecond
 )
 
 // Run runs a campaign. An error means that it could not run; its findings are in the report.

@@ -16,16 +16,19 @@ type faults struct {
 	load  *load
 	rng   *rand.Rand
 	under sync.WaitGroup
-	// made counts faults by kind, inFlight those that hit running programs.
-	made     map[string]int
-	count    int
-	inFlight int
+	// marks shows which programs run.
+	marks *marksFile
+	// made counts faults by kind, inFlight those that hit running programs, overlapping those during which another fault lasted.
+	made        map[string]int
+	count       int
+	inFlight    int
+	overlapping int
 	begun    time.Time
 	stays    []Stay
 }
 
 func newFaults(f *fleet, l *load, rng *rand.Rand) *faults {
-	return &faults{fleet: f, load: l, rng: rng, made: map[string]int{}, begun: time.Now()}
+	return &faults{fleet: f, load: l, rng: rng, marks: newMarksFile(l.marks), made: map[string]int{}, begun: time.Now()}
 }
 
 // fault is a kind of fault.
@@ -71,21 +74,38 @@ func (f *faults) run(ctx context.Context) error {
 	all := kinds()
 	for f.fleet.Faults == 0 || f.count < f.fleet.Faults {
 		pause := pauseLeast + time.Duration(f.rng.Int64N(int64(pauseMost-pauseLeast)))
-		kind, which, lasts := all[f.rng.IntN(len(all))], f.rng.Int(), f.rng.Float64()
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		kind, which, lasts, aimed := all[f.rng.IntN(len(all))], f.rng.Int(), f.rng.Float64(), f.rng.IntN(aimedOf) != 0
+		over, err := f.await(ctx, end.C, pause, aimed)
+		if err != nil {
 			f.under.Wait()
-			return ctx.Err()
-		case <-end.C:
-			timer.Stop()
-			return f.heal()
-		case <-timer.C:
+			return err
+		}
+		if over {
+			break
 		}
 		f.strike(kind, which, kind.least+time.Duration(lasts*float64(kind.most-kind.least)))
 	}
 	return f.heal()
+}
+
+// await waits before a fault: for a pause, and if the fault is aimed, until a program is at work as well, within limits. It returns
+// true if the time for faults is over.
+func (f *faults) await(ctx context.Context, end <-chan time.Time, pause time.Duration, aimed bool) (over bool, err error) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for latest := time.Now().Add(pause + aimMost); ; {
+		select {
+		case <-ctx.Done():
+			return true, ctx.Err()
+		case <-end:
+			return true, nil
+		case <-timer.C:
+		}
+		if now := time.Now(); !aimed || !now.Before(latest) || f.marks.atWork(now) > 0 {
+			return false, nil
+		}
+		timer.Reset(aimEvery)
+	}
 }
 
 // strike makes one fault. A cluster lacks one server at a time, or all of them.
@@ -102,7 +122,7 @@ func (f *faults) strike(kind fault, which int, lasts time.Duration) {
 	if kind.name != busAway {
 		of = of[which%len(of):][:1]
 	}
-	flying := atWork(f.load.marks, time.Now())
+	flying, beside := f.marks.atWork(time.Now()), slices.ContainsFunc(f.fleet.list, (*process).struck)
 	of = slices.DeleteFunc(of, func(p *process) bool { return !p.strike(kind.signal) })
 	if len(of) == 0 {
 		return
@@ -111,6 +131,9 @@ func (f *faults) strike(kind fault, which int, lasts time.Duration) {
 	f.made[kind.name]++
 	if flying > 0 {
 		f.inFlight++
+	}
+	if beside {
+		f.overlapping++
 	}
 	_, _ = fmt.Fprintf(f.fleet.Log, "%7.1f s  %s: %s for %.1f s, %d programs at work\n", time.Since(f.begun).Seconds(), kind.name, of[0].name, lasts.Seconds(), flying)
 	for _, p := range of {

@@ -34,7 +34,7 @@ func judge(ctx context.Context, c *client.Client, l *load, f *faults, left []str
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Faults: f.count, InFlight: f.inFlight, By: f.made, Stays: f.stays, Accepted: len(l.accepted)}
+	r := &Report{Faults: f.count, InFlight: f.inFlight, Overlapping: f.overlapping, By: f.made, Stays: f.stays, Accepted: len(l.accepted)}
 	for _, job := range l.accepted {
 		x, err := c.Archive().Export(ctx, job, time.Now())
 		if err != nil {
@@ -238,10 +238,12 @@ func (j *judged) retried(subjob string, from, to time.Time) bool {
 
 // Report is the result of a campaign.
 type Report struct {
-	// Faults is their number, InFlight how many hit running programs, By the number of each kind.
-	Faults   int            `json:"faults"`
-	InFlight int            `json:"in_flight"`
-	By       map[string]int `json:"by"`
+	// Faults is their number, InFlight how many hit running programs, Overlapping how many came while another one lasted, By the number
+	// of each kind.
+	Faults      int            `json:"faults"`
+	InFlight    int            `json:"in_flight"`
+	Overlapping int            `json:"overlapping"`
+	By          map[string]int `json:"by"`
 	// Stays are the mixes of releases, in order.
 	Stays []Stay `json:"stays,omitempty"`
 	// Accepted counts jobs; Finished and Failed how they ended.

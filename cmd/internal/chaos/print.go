@@ -20,6 +20,7 @@ func (r *Report) Print(to io.Writer) error {
 		line("  "+kind, r.By[kind])
 	}
 	line("  with programs at work", r.InFlight)
+	line("  while another lasted", r.Overlapping)
 	for _, s := range r.Stays {
 		line("  "+s.Mix, s.text())
 	}
