@@ -147,6 +147,29 @@ func (k KV) Put(ctx context.Context, key string, value []byte, ttl time.Duration
 	})
 }
 
+// PutAll writes the keys and values of entries like Put, together: an idle process and its server wake once for all of them. The
+// entries before one that fails may have been written.
+func (k KV) PutAll(ctx context.Context, entries []Entry, ttl time.Duration) error {
+	acks := make([]Ack, len(entries))
+	for i, e := range entries {
+		if i == 1 && !k.bus.denials.known(k.stream()) { // The first one has shown whether this process may write.
+			for n := i; n < len(entries); n++ {
+				acks[n] = k.write(entries[n].Key, entries[n].Value, ttl, Expect{})
+			}
+		}
+		_, err := k.orSubmit(ctx, e.Key, keeping{Op: keepPut, Value: e.Value, TTL: ttl}, func() (uint64, error) {
+			if acks[i] == (Ack{}) {
+				acks[i] = k.write(e.Key, e.Value, ttl, Expect{})
+			}
+			return acks[i].Wait(ctx)
+		})
+		if err != nil {
+			return fmt.Errorf("put %s: %w", e.Key, err)
+		}
+	}
+	return nil
+}
+
 // Update writes a key if it still has this revision; 0 means that it was never written, or that its deletion marker has
 // expired. Errors: ErrConflict, and those of Publish.
 func (k KV) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {

@@ -3,6 +3,7 @@ package bus_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -43,6 +44,34 @@ func TestKeyIsWrittenOnlyOverTheRevisionThatWasRead(t *testing.T) {
 	for _, key := range []string{"", "*", "a b", "a..b", "a.>"} {
 		_, err := state.Put(t.Context(), key, nil, 0)
 		wantErr(t, err, bus.ErrRefused)
+	}
+}
+
+func TestKeysArePutTogether(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{}).Bus("test")
+	state, want := b.State(), []string{"j0", "j1", "j2", "j3"}
+	var entries []bus.Entry
+	for _, key := range want {
+		entries = append(entries, bus.Entry{Key: key, Value: []byte("value of " + key)})
+	}
+	noErr(t, state.PutAll(t.Context(), nil, 0))
+	noErr(t, state.PutAll(t.Context(), entries, 0))
+	list, err := state.List(t.Context())
+	noErr(t, err)
+	var got []string
+	for _, e := range list {
+		if got = append(got, e.Key); string(e.Value) != "value of "+e.Key {
+			t.Errorf("%s is %q", e.Key, e.Value)
+		}
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	err = state.PutAll(t.Context(), []bus.Entry{{Key: "j0", Value: []byte("new")}, {Key: "a b"}, {Key: "j1"}}, 0)
+	wantErr(t, err, bus.ErrRefused)
+	if !strings.Contains(err.Error(), "a b") {
+		t.Errorf("%v does not name the key", err)
 	}
 }
 

@@ -42,15 +42,17 @@ func (a *Announcer) Set(cards []events.Card) { a.cards = cards }
 
 // Announce puts every card into the catalogue, once.
 func (a *Announcer) Announce(ctx context.Context) error {
-	for _, card := range a.cards {
+	entries := make([]bus.Entry, len(a.cards))
+	for i, card := range a.cards {
 		card.Runner, card.Seen, card.Batches = a.owner, time.Now().UTC(), a.batches(card.Pool)
 		body, err := json.Marshal(card)
 		if err != nil {
 			return fmt.Errorf("announce %s: %w", card.ID, err)
 		}
-		if _, err := a.bus.Experts().Put(ctx, card.ID, a.secrets.Redactor().JSON(body), CardTTL); err != nil {
-			return fmt.Errorf("announce %s: %w", card.ID, err)
-		}
+		entries[i] = bus.Entry{Key: card.ID, Value: a.secrets.Redactor().JSON(body)}
+	}
+	if err := a.bus.Experts().PutAll(ctx, entries, CardTTL); err != nil {
+		return fmt.Errorf("announce: %w", err)
 	}
 	return nil
 }
