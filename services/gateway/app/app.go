@@ -43,7 +43,10 @@ func Run(_ context.Context, p *host.Process, s Settings, d Deps) error {
 		return err
 	}
 	return service.Run(p, d.Bus, func(b *bus.Bus) ([]host.Member, error) {
-		members := []host.Member{serve(p, b, s, keeper, targets, addr), refresh(p, keeper), announce(p, b, addr)}
+		members := []host.Member{serve(p, b, s, keeper, targets, addr), announce(p, b, addr)}
+		if s.Tokens != "" {
+			members = append(members, refresh(p, keeper))
+		}
 		if len(targets) > 0 {
 			members = append(members, notify(p, b, targets))
 		}
