@@ -74,7 +74,7 @@ func TestAnAimedFaultWaitsForAProgramWithinLimits(t *testing.T) {
 				if took := time.Since(begun); over || err != nil || took < c.least || took > c.most {
 					t.Errorf("over %v, %v after %s, want %s to %s", over, err, took, c.least, c.most)
 				}
-				time.Sleep(begins)
+				<-time.After(begins)
 			})
 		})
 	}

@@ -15,22 +15,22 @@ func TestBriefsThatAreNotUsedAreDropped(t *testing.T) {
 		for _, job := range []string{"a", "b"} {
 			c.put(keptRest{job: job, digest: "d", size: 1, rest: &brief.Rest{}})
 		}
-		time.Sleep(restUnused - time.Second)
+		<-time.After(restUnused - time.Second)
 		if c.get("a", "d") == nil {
 			t.Error("an entry is gone too early")
 		}
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		synctest.Wait()
 		if len(c.kept) != 1 || c.kept[0].job != "a" {
 			t.Errorf("kept %+v, want a alone, which was used", c.kept)
 		}
-		time.Sleep(restUnused)
+		<-time.After(restUnused)
 		synctest.Wait()
 		if len(c.kept) != 0 || c.timer != nil {
 			t.Errorf("kept %+v", c.kept)
 		}
 		c.put(keptRest{job: "c", digest: "d", size: 1, rest: &brief.Rest{}})
-		time.Sleep(restUnused)
+		<-time.After(restUnused)
 		synctest.Wait()
 		if c.get("c", "d") != nil {
 			t.Error("what came after a rest stays")
