@@ -32,7 +32,7 @@ const (
 // next.
 const (
 	maxLine  = 256 << 20
-	blobPart = 32 << 20
+	blobPart = 4 << 20
 )
 
 // ErrExport is wrapped by all errors about the content of an export file.

@@ -147,7 +147,7 @@ func TestAFileThatEndsWithinALineOrHoldsMoreThanOneExportIsRefusedAsSuch(t *test
 
 func TestABlobOfSeveralLinesComesBack(t *testing.T) {
 	x := sample(t)
-	data := bytes.Repeat([]byte("0123456789abcdef"), 5<<20) // 80 MiB are three lines.
+	data := bytes.Repeat([]byte("0123456789abcdef"), 640<<10) // 10 MiB are three lines.
 	sum := sha256.Sum256(data)
 	digest := hex.EncodeToString(sum[:])
 	x.Blobs[digest] = data
