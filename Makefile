@@ -27,8 +27,8 @@ VCS := $(if $(shell git rev-parse HEAD 2>/dev/null),-buildvcs=true)
 # The rules of the house read files of other modules, which the test cache does not see; they always run.
 LINT := ./cmd/internal/lint
 
-# What test-full adds to test, in order of cost. Each is a target of its own; .ci/run times them one by one.
-FULL := lint modules release-test race workers metrics fuzz bench browser sweep e2e e2e-compose
+# What test-full adds to test. Each is a target of its own; .ci/run times them one by one, and compiles the checkers of lint beside the others.
+FULL := modules release-test race workers metrics fuzz bench browser sweep e2e e2e-compose lint
 
 .PHONY: help build cli test test-full modules release release-test race fuzz bench lint fmt tidy gen verify up run images e2e e2e-compose sweep \
 	workers metrics versions phases tools clean pgo picture pictures measure browser browser-bench

@@ -179,7 +179,11 @@ func wide(n int, title string) *events.Plan {
 func TestTheWorkOfALargeJobGrowsWithTheJobAndNotWithItsSquare(t *testing.T) {
 	title := strings.Repeat("长标题 with \x00 control\n", 20)
 	each := map[int]int{}
-	for _, n := range []int{500, 2000} {
+	few, many := 500, 2000
+	if testing.Short() {
+		few, many = 100, 400
+	}
+	for _, n := range []int{few, many} {
 		b := tell(t, events.Request{Goal: "g", Context: strings.Repeat("背景", 33_000) + " the end"}, wide(n, title))
 		all, size := b.work()
 		if len(all) != n {
@@ -204,13 +208,16 @@ func TestTheWorkOfALargeJobGrowsWithTheJobAndNotWithItsSquare(t *testing.T) {
 			}
 		}
 	}
-	if each[2000] > each[500]+64 {
-		t.Errorf("a work message of 500 steps has %d bytes, of 2,000 steps %d", each[500], each[2000])
+	if each[many] > each[few]+64 {
+		t.Errorf("a work message of %d steps has %d bytes, of %d steps %d", few, each[few], many, each[many])
 	}
 }
 
 func TestSplitsOfALargePlanDoNotStoreItEachTime(t *testing.T) {
-	const n = 400
+	n := 400
+	if testing.Short() {
+		n = 100
+	}
 	b := tell(t, events.Request{Goal: "g"}, wide(n, strings.Repeat("t", 90)))
 	b.work()
 	one := b.shelf.put

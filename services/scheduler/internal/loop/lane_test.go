@@ -162,16 +162,20 @@ func (m *market) work(pool string) bool {
 }
 
 func TestAFloodOfOneSessionDoesNotStarveAnother(t *testing.T) {
-	const window, flood, few = 64, 10_000, 20
+	const window, few = 64, 20
+	flood, jobs := 10_000, 300
+	if testing.Short() {
+		flood, jobs = 2000, 100
+	}
 	for name, submit := range map[string]func(m *market){
 		"of one job":   func(m *market) { m.submit("flood", "greedy", 0, flood) },
-		"of many jobs": func(m *market) { floodOf(m, "greedy", 300, 10) },
+		"of many jobs": func(m *market) { floodOf(m, "greedy", jobs, 10) },
 		"of chains": func(m *market) {
-			for i := range 300 {
+			for i := range jobs {
 				m.request("flood"+strconv.Itoa(i), "greedy", 0, 10, true)
 			}
 		},
-		"without names": func(m *market) { floodOf(m, "", 300, 10) },
+		"without names": func(m *market) { floodOf(m, "", jobs, 10) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMarket(t, window)
