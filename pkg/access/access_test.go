@@ -1,8 +1,6 @@
 package access_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/goldentest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -70,10 +69,7 @@ func keyed(t testing.TB, tenants []access.Tenant) map[string]string {
 func play(t testing.TB, tenants ...access.Tenant) *stage {
 	t.Helper()
 	s := &stage{t: t, tenants: tenants, seeds: keyed(t, tenants)}
-	file := filepath.Join(t.TempDir(), "accounts.conf")
-	if err := os.WriteFile(file, []byte(access.Config(tenants)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := musttest.Temp(t, "accounts.conf", access.Config(tenants))
 	s.server = bustest.Start(t, bustest.Settings{Config: file})
 	for i := range tenants {
 		admin := s.bus(&tenants[i], "admin")

@@ -1,7 +1,6 @@
 package access_test
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -9,6 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/access"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func say(t *testing.T, b *bus.Bus, subject, body string) uint64 {
@@ -68,11 +68,7 @@ func TestSomeoneOutsideFollowsStreamsWithoutAConsumer(t *testing.T) {
 
 func card(t *testing.T, id, pool string) []byte {
 	t.Helper()
-	text, err := json.Marshal(events.Card{ID: id, Name: id, Kind: "command", Pool: pool})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return musttest.JSON(t, events.Card{ID: id, Name: id, Kind: "command", Pool: pool})
 }
 
 func TestASchedulerWritesForRunnersWhatIsTheirs(t *testing.T) {

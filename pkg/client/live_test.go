@@ -2,7 +2,6 @@ package client_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // show stores items of run 1 of a SubJob in one message.
@@ -197,10 +197,7 @@ func TestWhatAThirdPartyWorkerPublishesIsShownAndWhatTheHousePublishesIsNotShown
 	c := connect(t)
 	state(t, c, requested("j1", "g"))
 	for id, kind := range map[string]string{"out": "nats", "house": "llm"} {
-		card, err := json.Marshal(events.Card{ID: id, Kind: kind})
-		if err != nil {
-			t.Fatal(err)
-		}
+		card := musttest.JSON(t, events.Card{ID: id, Kind: kind})
 		if _, err := c.Bus().Experts().Put(t.Context(), id, card, 0); err != nil {
 			t.Fatal(err)
 		}

@@ -2,8 +2,6 @@ package client_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -13,16 +11,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
 // listed returns a client with a list of signers that is empty.
 func listed(t *testing.T) *client.Client {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "signers.json")
-	if err := os.WriteFile(file, []byte(`{"since":"2100-01-01T00:00:00Z","journals":"1970-01-01T00:00:00Z","signers":[]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := musttest.Temp(t, "signers.json", `{"since":"2100-01-01T00:00:00Z","journals":"1970-01-01T00:00:00Z","signers":[]}`)
 	o := bustest.Start(t, bustest.Settings{Quiet: true}).Options("client-test")
 	o.Signers = file
 	b, err := bus.Connect(t.Context(), o)

@@ -2,7 +2,6 @@ package client_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // keep writes the record of a session as the scheduler would.
@@ -102,9 +102,7 @@ func TestWhatIsDoneWithASessionIsTheSchedulersToDo(t *testing.T) {
 	got := map[string]any{}
 	for verb, body := range heard {
 		var value any
-		if err := json.Unmarshal([]byte(body), &value); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Decode(t, []byte(body), &value)
 		got[verb] = value
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // engine drives a job by hand: it plays log, clock, planner and workers.
@@ -145,9 +146,7 @@ func (g *engine) do(c Command, replies *[]func()) {
 		kind, key, _ := bytes.Cut([]byte(c.Key), []byte("~"))
 		definition, _ := events.Define(events.Kind(kind))
 		data := definition.New()
-		if err := json.Unmarshal(c.Data.(json.RawMessage), data); err != nil {
-			g.t.Fatal(err)
-		}
+		musttest.Decode(g.t, c.Data.(json.RawMessage), data)
 		*replies = append(*replies, func() { g.back(events.Kind(kind), "", 0, string(key), data) })
 	case EndJob:
 		ended := c.Data.(*events.JobEnded)
@@ -252,7 +251,7 @@ func (g *engine) wantNodes(want map[string]events.Status) {
 // check runs at the end of every test: folding the log gives the same bytes, a reloaded state has the same commands pending as a
 // cold one, and every transition is in the table of legal moves.
 func (g *engine) check() {
-	saved := marshal(g.t, g.job)
+	saved := musttest.JSON(g.t, g.job)
 	folded, err := Fold(func(yield func(events.Event, error) bool) {
 		for _, e := range g.log {
 			if !yield(e, nil) {
@@ -263,29 +262,18 @@ func (g *engine) check() {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	if again := marshal(g.t, folded); !bytes.Equal(saved, again) {
+	if again := musttest.JSON(g.t, folded); !bytes.Equal(saved, again) {
 		g.t.Errorf("fold differs from the state that was stepped:\n%s", cmp.Diff(string(saved), string(again)))
 	}
 	var loaded Job
-	if err := json.Unmarshal(saved, &loaded); err != nil {
-		g.t.Fatal(err)
-	}
-	if again := marshal(g.t, &loaded); !bytes.Equal(saved, again) {
+	musttest.Decode(g.t, saved, &loaded)
+	if again := musttest.JSON(g.t, &loaded); !bytes.Equal(saved, again) {
 		g.t.Errorf("saved form is not stable:\n%s", cmp.Diff(string(saved), string(again)))
 	}
 	if diff := cmp.Diff(owed(folded), owed(&loaded)); diff != "" {
 		g.t.Errorf("a folded and a loaded job owe different commands (-folded +loaded):\n%s", diff)
 	}
 	g.checkMoves()
-}
-
-func marshal(t *testing.T, j *Job) []byte {
-	t.Helper()
-	data, err := json.Marshal(j)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
 
 // owed lists everything that a process which has delivered nothing owes.

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // FuzzHistory is the first property, with choices made by the fuzzer.
@@ -42,15 +43,10 @@ func anyEvents(t *rapid.T) {
 			}
 		}
 		job.Why("")
-		data, err := json.Marshal(job)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := musttest.JSON(t, job)
 		if d.roll(4) == 0 {
 			job = &Job{}
-			if err := json.Unmarshal(data, job); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Decode(t, data, job)
 		}
 	}
 }

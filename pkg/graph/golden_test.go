@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // missing writes golden files that do not exist. It never replaces one: a log that was folded once folds the same for ever, and a
@@ -172,15 +173,10 @@ func record(t *testing.T, path string, play func() []events.Event) {
 		if e.Control {
 			m.Subject = events.NewNames("").Control(e.Job)
 		}
-		line, err := json.Marshal(entry{e.Seq, e.Time, m.Subject, m.Header, string(m.Body)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := musttest.JSON(t, entry{e.Seq, e.Time, m.Subject, m.Header, string(m.Body)})
 		out.Write(append(line, '\n'))
 	}
-	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, path, out.Bytes())
 }
 
 // refold folds a log event by event and compares the verdicts, the commands and the saved bytes.
@@ -195,9 +191,7 @@ func refold(t *testing.T, path string) {
 	lines := bufio.NewScanner(file)
 	for lines.Buffer(nil, 1<<20); lines.Scan(); {
 		var l entry
-		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Decode(t, lines.Bytes(), &l)
 		e, ok := events.Decode(events.NewNames(""), events.Message{Subject: l.Subject, Header: l.Header, Body: []byte(l.Body)})
 		if !ok {
 			t.Fatalf("%s is no subject of the log", l.Subject)
@@ -216,7 +210,7 @@ func refold(t *testing.T, path string) {
 	}
 	compareFile(t, path+".steps.txt", steps.Bytes())
 	var state bytes.Buffer
-	if err := json.Indent(&state, marshal(t, job), "", " "); err != nil {
+	if err := json.Indent(&state, musttest.JSON(t, job), "", " "); err != nil {
 		t.Fatal(err)
 	}
 	compareFile(t, fmt.Sprintf("%s.state.%d.json", path, FoldVersion), append(state.Bytes(), '\n'))
@@ -237,10 +231,7 @@ func describe(t *testing.T, out *bytes.Buffer, job *Job) {
 				fmt.Fprintf(out, " at %s", c.At.Format(time.RFC3339Nano))
 			}
 			if c.Fact != "" {
-				data, err := json.Marshal(c.Data)
-				if err != nil {
-					t.Fatal(err)
-				}
+				data := musttest.JSON(t, c.Data)
 				fmt.Fprintf(out, " %s %s expect %d purge %t tails", c.Fact, data, c.Expect, c.PurgeTimers)
 				inputs(out, c.Tails)
 			}

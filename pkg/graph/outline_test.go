@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // ordered returns the order of the work in a job, as text.
@@ -43,9 +43,7 @@ func TestTheOrderOfTheWorkFollowsThePlanAndItsDependencies(t *testing.T) {
 		t.Errorf("after a split: %s", got)
 	}
 	loaded := &Job{}
-	if err := json.Unmarshal(marshal(t, g.job), loaded); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Decode(t, musttest.JSON(t, g.job), loaded)
 	if got := ordered(loaded); got != want {
 		t.Errorf("of a saved state: %s", got)
 	}

@@ -1,9 +1,10 @@
 package graph
 
 import (
-	"encoding/json"
 	"reflect"
 	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // parts visits each pointer from one part of a job to another: its name, the index of its part and of the other in Job, and the
@@ -49,9 +50,7 @@ func TestAPartOfAJobKnowsOnlyThePartsBeforeIt(t *testing.T) {
 func TestThePartsOfANewJobAndOfALoadedOneKnowEachOther(t *testing.T) {
 	made := start(t, nil).job
 	loaded := &Job{}
-	if err := json.Unmarshal(marshal(t, made), loaded); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Decode(t, musttest.JSON(t, made), loaded)
 	for _, job := range []*Job{made, loaded} {
 		parts(job, func(name string, _, other int, address uintptr) {
 			if want := reflect.ValueOf(job).Elem().Field(other).UnsafeAddr(); address != want {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // dice make choices out of one drawn seed, evenly: what rapid draws itself is mostly small. A failure shrinks by the number
@@ -23,8 +24,8 @@ type dice struct {
 
 // tester is what rapid's T and testing's T share.
 type tester interface {
+	musttest.T
 	Fatalf(format string, args ...any)
-	Fatal(args ...any)
 }
 
 func newDice(t *rapid.T) *dice { return &dice{t: t, seed: rapid.Uint64().Draw(t, "seed")} }
@@ -333,10 +334,7 @@ func TestFoldEqualsSavedStateFoldTwiceSameBytesReloadOwesTheSame(t *testing.T) {
 				w.act()
 			}
 			w.catchUp()
-			want, err := json.Marshal(w.truth)
-			if err != nil {
-				w.t.Fatal(err)
-			}
+			want := musttest.JSON(w.t, w.truth)
 			for range 2 {
 				folded, err := Fold(w.entries(len(w.log)))
 				if err != nil {
@@ -356,9 +354,7 @@ func TestFoldEqualsSavedStateFoldTwiceSameBytesReloadOwesTheSame(t *testing.T) {
 				}
 			}
 			var loaded Job
-			if err := json.Unmarshal(want, &loaded); err != nil {
-				w.t.Fatal(err)
-			}
+			musttest.Decode(w.t, want, &loaded)
 			folded, _ := Fold(w.entries(len(w.log)))
 			if diff := cmp.Diff(owed(folded), owed(&loaded)); diff != "" {
 				w.t.Fatalf("a loaded state owes something else (-folded +loaded):\n%s", diff)

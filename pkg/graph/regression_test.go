@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func given(id, result string, deps ...string) events.SubJob {
@@ -277,11 +278,9 @@ func TestTheFinalExpertStartsAfterARestartInTheMiddleOfARerun(t *testing.T) {
 	g.succeed("a")
 	g.wantOpen("~final/1")
 	g.tell(events.KindRerunRequested, "", 0, "", &events.RerunRequested{SubJob: "a"})
-	saved := marshal(t, g.job)
+	saved := musttest.JSON(t, g.job)
 	g.job = &Job{}
-	if err := json.Unmarshal(saved, g.job); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Decode(t, saved, g.job)
 	g.issued = nil
 	g.deliver()
 	g.succeed("a")

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // proves C18
@@ -376,14 +377,9 @@ func TestARunBelongsToThePoolThatItWasGivenTo(t *testing.T) {
 		g.log = append(g.log, g.event(events.KindRerunRequested, "", 0, "", &events.RerunRequested{SubJob: "a", Edit: json.RawMessage(`{"expert":"x","pool":"` + pool + `"}`)}))
 		g.job.Step(g.log[len(g.log)-1])
 		g.moves = append(g.moves, g.job.Transitions()...)
-		text, err := json.Marshal(g.job)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := musttest.JSON(t, g.job)
 		read := &Job{}
-		if err := json.Unmarshal(text, read); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Decode(t, text, read)
 		return read.Pending() // A scheduler that starts here publishes the same commands as this one.
 	}
 	closing := func(commands []Command) string {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // simulation is a bus, two schedulers and any number of workers around one job, driven by drawn choices. It keeps the promises of
@@ -247,9 +248,7 @@ func (w *simulation) advance(s *scheduler, most int) {
 		s.job, s.at = job, 1
 	} else if s.job == nil {
 		s.job, s.at = &Job{}, s.savedAt
-		if err := json.Unmarshal(s.saved, s.job); err != nil {
-			w.t.Fatal(err)
-		}
+		musttest.Decode(w.t, s.saved, s.job)
 	}
 	for ; most > 0 && s.at < len(w.log); most-- {
 		if s.at > 0 && s.job.Step(w.log[s.at-1]).Verdict != Duplicate {
@@ -295,9 +294,7 @@ func (w *simulation) do(s *scheduler, c *Command) bool {
 		kind, key, _ := strings.Cut(c.Key, "~")
 		data, _ := events.Define(events.Kind(kind))
 		payload := data.New()
-		if err := json.Unmarshal(c.Data.(json.RawMessage), payload); err != nil {
-			w.t.Fatal(err)
-		}
+		musttest.Decode(w.t, c.Data.(json.RawMessage), payload)
 		w.once(events.Event{Kind: events.Kind(kind), Key: key, Data: payload})
 	case EndJob:
 		if c.Expect != w.control {

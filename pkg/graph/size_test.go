@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestAGraphOf13000StepsAnd200000EdgesAnd10000DeepRuns(t *testing.T) {
@@ -23,10 +24,7 @@ func TestAGraphOf13000StepsAnd200000EdgesAnd10000DeepRuns(t *testing.T) {
 	if f.job.Status != events.Finished {
 		t.Fatalf("%s: %v", f.job.Status, f.job.Error)
 	}
-	data, err := json.Marshal(f.job)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := musttest.JSON(t, f.job)
 	if err := json.Unmarshal(data, &Job{}); err != nil {
 		t.Error(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // samples are values that are not empty, by type.
@@ -37,10 +38,7 @@ func sample(t *testing.T, kind reflect.Type) reflect.Value {
 func TestAStateIsWrittenAsEncodingJSONWritesIt(t *testing.T) {
 	check := func(s *State) {
 		t.Helper()
-		want, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := musttest.JSON(t, s)
 		got, err := s.marshal()
 		if err != nil || string(got) != string(want) {
 			t.Fatalf("%v\ngot  %s\nwant %s", err, got, want)

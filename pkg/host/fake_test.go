@@ -2,7 +2,6 @@ package host_test
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -20,19 +19,6 @@ func environment(vars map[string]string) host.Env {
 		value, found := vars[name]
 		return value, found
 	}
-}
-
-// write puts a file into a new folder and returns its path.
-func write(t *testing.T, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // faults returns the faults of an error, without the folder of the file.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func contextHome(t *testing.T) host.Env {
@@ -22,9 +23,7 @@ func contextHome(t *testing.T) host.Env {
 		filepath.Join(folder, "bad.json"):         `{"url":`,
 		filepath.Join(dir, "nats", "context.txt"): "prod\n",
 	} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Write(t, name, text)
 	}
 	return environment(map[string]string{"XDG_CONFIG_HOME": dir, "HOME": "/home/me"})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func parse(t *testing.T, vars map[string]string, args ...string) (host.Settings, *host.Flags, []string, error) {
@@ -30,7 +31,7 @@ func TestDefaultsHoldWhenNothingIsGiven(t *testing.T) {
 
 // proves C37
 func TestFlagBeatsEnvironmentBeatsFileBeatsDefault(t *testing.T) {
-	file := write(t, "jobgraph.yaml", "version: 1\nsettings:\n  log-level: warn\n  prefix: file\n  concurrency: 3\n")
+	file := musttest.Temp(t, "jobgraph.yaml", "version: 1\nsettings:\n  log-level: warn\n  prefix: file\n  concurrency: 3\n")
 	vars := map[string]string{"JOBGRAPH_CONFIG": file, "JOBGRAPH_PREFIX": "env", "JOBGRAPH_CONCURRENCY": "4"}
 	s, f, _, err := parse(t, vars, "--concurrency", "5")
 	same(t, nil, err)
@@ -52,27 +53,27 @@ func TestFlagBeatsEnvironmentBeatsFileBeatsDefault(t *testing.T) {
 }
 
 func TestOwnSectionOfTheFileBeatsTheCommonOne(t *testing.T) {
-	file := write(t, "jobgraph.yaml", "version: 1\nsettings:\n  scheduler: {prefix: own}\n  prefix: common\n  planner: {anything: 1}\nmodels: ${UNSET}\n")
+	file := musttest.Temp(t, "jobgraph.yaml", "version: 1\nsettings:\n  scheduler: {prefix: own}\n  prefix: common\n  planner: {anything: 1}\nmodels: ${UNSET}\n")
 	s, _, _, err := parse(t, nil, "--config", file)
 	same(t, nil, err)
 	same(t, "own", s.Prefix)
 }
 
 func TestASectionCalledAsTheProgramIsItsOwn(t *testing.T) {
-	file := write(t, "jobgraph.yaml", "version: 1\nscheduler: {prefix: own}\nsettings: {prefix: common, scheduler: {prefix: below}}\nplanner: {anything: 1}\n")
+	file := musttest.Temp(t, "jobgraph.yaml", "version: 1\nscheduler: {prefix: own}\nsettings: {prefix: common, scheduler: {prefix: below}}\nplanner: {anything: 1}\n")
 	s, _, _, err := parse(t, nil, "--config", file)
 	same(t, nil, err)
 	same(t, "own", s.Prefix)
-	file = write(t, "jobgraph.yaml", "version: 1\nscheduler: {prefx: own}\n")
+	file = musttest.Temp(t, "jobgraph.yaml", "version: 1\nscheduler: {prefx: own}\n")
 	_, _, _, err = parse(t, nil, "--config", file)
 	same(t, []string{"jobgraph.yaml:2:13: scheduler.prefx: unknown setting (--help lists all; those of one program stand below its name: settings.scheduler)"}, lines(t, err))
-	file = write(t, "jobgraph.yaml", "version: 1\nscheduler: [prefix]\n")
+	file = musttest.Temp(t, "jobgraph.yaml", "version: 1\nscheduler: [prefix]\n")
 	_, _, _, err = parse(t, nil, "--config", file)
 	same(t, []string{"jobgraph.yaml:2:12: scheduler: is a list, expected keys and values"}, lines(t, err))
 }
 
 func TestEveryBadSettingIsNamedWithValueAndLimit(t *testing.T) {
-	file := write(t, "jobgraph.yaml", "version: 1\nsettings:\n  prefix: a.b\n  colour: red\n")
+	file := musttest.Temp(t, "jobgraph.yaml", "version: 1\nsettings:\n  prefix: a.b\n  colour: red\n")
 	vars := map[string]string{"JOBGRAPH_LOG_LEVEL": "loud", "NATS_URL": "http://x", "JOBGRAPH_CONFIG": file}
 	_, _, _, err := parse(t, vars, "--log-formt=json", "--concurrency=-1", "--drain-timeout=1d", "--nats-password=p", "--http-addr")
 	same(t, []string{
@@ -89,7 +90,7 @@ func TestEveryBadSettingIsNamedWithValueAndLimit(t *testing.T) {
 }
 
 func TestASecretComesFromItsFileAndIsNeverShown(t *testing.T) {
-	file := write(t, "password", "s3cret\n")
+	file := musttest.Temp(t, "password", "s3cret\n")
 	vars := map[string]string{"NATS_USER": "u", "NATS_PASSWORD_FILE": file, "NATS_URL": "nats://tok3n@h:1,tls://a:b@h:2"}
 	s, f, _, err := parse(t, vars)
 	same(t, nil, err)

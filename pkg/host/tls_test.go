@@ -7,13 +7,13 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
@@ -78,9 +78,7 @@ func TestACertificateIsReplaced(t *testing.T) {
 	is("first") // The files were checked a moment ago.
 	now = now.Add(2 * time.Second)
 	is("the second one")
-	if err := os.WriteFile(cert, []byte("none"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, cert, "none")
 	now = now.Add(2 * time.Second)
 	is("the second one")
 }

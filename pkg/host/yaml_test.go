@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 type model struct {
@@ -43,15 +43,13 @@ func (c *config) Validate() error {
 func read(t *testing.T, text string, vars map[string]string) (config, error) {
 	t.Helper()
 	var c config
-	err := host.ReadYAML(write(t, "jobgraph.yaml", text), environment(vars), &c)
+	err := host.ReadYAML(musttest.Temp(t, "jobgraph.yaml", text), environment(vars), &c)
 	return c, err
 }
 
 func TestReferencesAreExpandedByTheTypeTheyStandFor(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "key.txt"), []byte("k: [1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, filepath.Join(dir, "key.txt"), "k: [1\n")
 	text := `version: 1
 settings: {log-level: debug}
 tools: {t: "${NOT_SET}"}
@@ -71,9 +69,7 @@ models:
     url: ${NUMBER}
 `
 	path := filepath.Join(dir, "jobgraph.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, path, text)
 	var c config
 	err := host.ReadYAML(path, environment(map[string]string{
 		"STRICT": "true", "PORT": "8080", "TOKENS": "12", "NUMBER": "007", "NOTHING": "null",
@@ -171,7 +167,7 @@ func (j *judged) Validate() error {
 func TestFaultsOfFormAndOfMeaningComeTogether(t *testing.T) {
 	found := func(text string) []string {
 		t.Helper()
-		return lines(t, host.ReadYAML(write(t, "jobgraph.yaml", text), environment(nil), &judged{}))
+		return lines(t, host.ReadYAML(musttest.Temp(t, "jobgraph.yaml", text), environment(nil), &judged{}))
 	}
 	same(t, []string{ // References to an unreadable section are not checked.
 		"jobgraph.yaml:3:6: models.a: is a list, expected keys and values",
@@ -229,7 +225,7 @@ func TestAFaultFoundAfterDecodingGetsThePlaceOfItsField(t *testing.T) {
 			{Code: "x", Field: "models.a.key", Message: "is missing"},
 		})
 	}}
-	err := host.ReadYAML(write(t, "jobgraph.yaml", "version: 1\nmodels:\n  a:\n    tags: [x, y]\n"), nil, &c)
+	err := host.ReadYAML(musttest.Temp(t, "jobgraph.yaml", "version: 1\nmodels:\n  a:\n    tags: [x, y]\n"), nil, &c)
 	same(t, []string{
 		"jobgraph.yaml:4:5: models.a.key: is missing",
 		"jobgraph.yaml:4:15: models.a.tags[1]: unknown tag",
@@ -257,19 +253,19 @@ func TestFrontMatterKeepsLinesAndBody(t *testing.T) {
 		Kind string `yaml:"kind"`
 	}
 	var c card
-	path := write(t, "writer.md", "\ufeff---\r\nname: Writer\r\nkind: ${KIND:-llm}\r\n---\r\n\r\nUse ${THIS} as it is.\r\n---\r\nend\r\n")
+	path := musttest.Temp(t, "writer.md", "\ufeff---\r\nname: Writer\r\nkind: ${KIND:-llm}\r\n---\r\n\r\nUse ${THIS} as it is.\r\n---\r\nend\r\n")
 	body, err := host.ReadFrontMatter(path, environment(nil), &c)
 	same(t, nil, err)
 	same(t, card{Name: "Writer", Kind: "llm"}, c)
 	same(t, "Use ${THIS} as it is.\n---\nend", body)
 
-	_, err = host.ReadFrontMatter(write(t, "x.md", "---\nname: [a]\ncolor: red\n---\n"), nil, &c)
+	_, err = host.ReadFrontMatter(musttest.Temp(t, "x.md", "---\nname: [a]\ncolor: red\n---\n"), nil, &c)
 	same(t, []string{
 		"x.md:2:7: name: is a list, expected a text",
 		"x.md:3:1: color: unknown key (known keys: kind, name)",
 	}, lines(t, err))
 	for _, text := range []string{"", "no front", "---\nname: a\n", "---\n---\nbody"} {
-		if _, err := host.ReadFrontMatter(write(t, "x.md", text), nil, &c); len(faults(t, err)) != 1 {
+		if _, err := host.ReadFrontMatter(musttest.Temp(t, "x.md", text), nil, &c); len(faults(t, err)) != 1 {
 			t.Errorf("%q gives %v", text, err)
 		}
 	}
@@ -284,9 +280,7 @@ func FuzzReadYAML(f *testing.F) {
 	}
 	path := filepath.Join(f.TempDir(), "jobgraph.yaml")
 	f.Fuzz(func(t *testing.T, text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Write(t, path, text)
 		var c config
 		err := host.ReadYAML(path, environment(map[string]string{"A": "1"}), &c)
 		var all host.Faults
@@ -302,7 +296,7 @@ type choice struct {
 }
 
 func TestAValueMayBeATextOrInFull(t *testing.T) {
-	path := write(t, "jobgraph.yaml", `version: 1
+	path := musttest.Temp(t, "jobgraph.yaml", `version: 1
 items: [a, {url: "${B}"}, &x {key: c}, *x, ""]
 `)
 	var c choice
@@ -313,7 +307,7 @@ items: [a, {url: "${B}"}, &x {key: c}, *x, ""]
 }
 
 func TestFaultsOfAValueInFullHaveTheirPlaces(t *testing.T) {
-	path := write(t, "jobgraph.yaml", "version: 1\nitems:\n- {urll: a}\n-\n- [a]\n- {timeout: soon, url: \"${NONE}\"}\nitem: ~\n")
+	path := musttest.Temp(t, "jobgraph.yaml", "version: 1\nitems:\n- {urll: a}\n-\n- [a]\n- {timeout: soon, url: \"${NONE}\"}\nitem: ~\n")
 	var c choice
 	err := host.ReadYAML(path, environment(nil), &c)
 	want := []string{
@@ -328,7 +322,7 @@ func TestFaultsOfAValueInFullHaveTheirPlaces(t *testing.T) {
 }
 
 func TestAFaultThatIsFoundLaterHasItsPlace(t *testing.T) {
-	path := write(t, "card.md", "---\nname: a\nkeys:\n  - b\n---\nText.\n")
+	path := musttest.Temp(t, "card.md", "---\nname: a\nkeys:\n  - b\n---\nText.\n")
 	var out struct {
 		Name string   `yaml:"name"`
 		Keys []string `yaml:"keys"`

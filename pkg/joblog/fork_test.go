@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // noPayloads are those of a job that has none.
@@ -26,9 +27,7 @@ func forked(t *testing.T, l *joblog.Log, f joblog.Fork) (*joblog.Forked, *events
 		t.Fatal(err)
 	}
 	p := &events.Plan{}
-	if err := json.Unmarshal(made.Request.Plan, p); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Decode(t, made.Request.Plan, p)
 	return made, p
 }
 

@@ -1,7 +1,6 @@
 package llm_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestASealedThoughtGoesBackInItsTurnToTheModelThatSealedIt(t *testing.T) {
@@ -46,9 +46,7 @@ func TestASealedThoughtGoesBackInItsTurnToTheModelThatSealedIt(t *testing.T) {
 						Role string `json:"role"`
 					} `json:"input"`
 				}
-				if err := json.Unmarshal(q.Body, &body); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Decode(t, q.Body, &body)
 				for _, item := range body.Input {
 					all = append(all, item.Type+item.Role)
 				}

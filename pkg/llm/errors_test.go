@@ -3,7 +3,6 @@ package llm_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
@@ -170,10 +170,7 @@ func TestKeysAreNeverShown(t *testing.T) {
 	config := llm.ModelConfig{Key: secret}
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("model", "key", secret, "config", config)
-	asJSON, err := json.Marshal(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	asJSON := musttest.JSON(t, config)
 	asYAML, err := yaml.Marshal(config)
 	if err != nil {
 		t.Fatal(err)

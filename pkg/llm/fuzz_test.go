@@ -1,7 +1,6 @@
 package llm_test
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -9,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // FuzzAnyAnswer feeds any bytes as the answer of a provider, in any form. The result is either an answer that is not empty and
@@ -82,15 +82,15 @@ func FuzzCutAnywhere(f *testing.F) {
 		step := int(size)%7 + 1
 		var chunks []string
 		for _, piece := range letters(text, step) {
-			chunks = append(chunks, choice(`{"content":`+quoted(t, piece)+`}`))
+			chunks = append(chunks, choice(`{"content":`+string(musttest.JSON(t, piece))+`}`))
 		}
 		chunks = append(chunks, calls(`{"index":0,"id":"a","function":{"name":"look","arguments":""}}`))
 		for _, piece := range letters(args, step) {
-			chunks = append(chunks, calls(`{"index":0,"function":{"arguments":`+quoted(t, piece)+`}}`))
+			chunks = append(chunks, calls(`{"index":0,"function":{"arguments":`+string(musttest.JSON(t, piece))+`}}`))
 		}
 		whole := []string{
-			choice(`{"content":` + quoted(t, text) + `}`),
-			calls(`{"index":0,"id":"a","function":{"name":"look","arguments":` + quoted(t, args) + `}}`), end("tool_calls"),
+			choice(`{"content":` + string(musttest.JSON(t, text)) + `}`),
+			calls(`{"index":0,"id":"a","function":{"name":"look","arguments":` + string(musttest.JSON(t, args)) + `}}`), end("tool_calls"),
 		}
 		want, err := once(t, true, "text/event-stream", sse(whole...))
 		if err != nil {
@@ -118,13 +118,4 @@ func letters(text string, step int) (pieces []string) {
 		pieces, all = append(pieces, string(all[:n])), all[n:]
 	}
 	return pieces
-}
-
-func quoted(t *testing.T, text string) string {
-	t.Helper()
-	data, err := json.Marshal(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // spoken asks a model in a dialect that answers with one raw body.
@@ -309,9 +310,7 @@ func turnOf(t *testing.T, body json.RawMessage, n int) string {
 			Parts json.RawMessage `json:"parts"`
 		} `json:"contents"`
 	}
-	if err := json.Unmarshal(body, &sent); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Decode(t, body, &sent)
 	if sent.Messages != nil {
 		return string(sent.Messages[n].Content)
 	}

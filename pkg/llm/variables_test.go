@@ -2,7 +2,6 @@ package llm_test
 
 import (
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestTheVariablesOfAProviderAreForItsModelsAlone(t *testing.T) {
@@ -100,10 +100,7 @@ func TestEachProviderIsUsableByItsKeyAlone(t *testing.T) {
 
 // The documentation has the same table as the program.
 func TestThePageOfModelsHasEveryProvider(t *testing.T) {
-	page, err := os.ReadFile("../../docs/models.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := musttest.Read(t, "../../docs/models.md")
 	for _, p := range llm.Providers() {
 		names := "`" + strings.Join(p.Variables, "`, `") + "`"
 		address := strings.TrimPrefix(p.BaseURL, "https://")

@@ -1,7 +1,6 @@
 package recur
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/moment/momenttest"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // tape is a schedule with its facts.
@@ -114,11 +114,7 @@ func upTo(least, most int) (all []int) {
 // what returns the state in its stored form.
 func what(t *testing.T, p *Plan) string {
 	t.Helper()
-	text, err := json.Marshal(&p.State)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return string(musttest.JSON(t, &p.State))
 }
 
 // TestAnyHistory checks what must be true of every history: one run at a time, each due time once, the fold is the state, and a
@@ -161,14 +157,9 @@ func TestAnyHistory(t *testing.T) {
 		for i := 1; i < len(s.facts); i++ {
 			if i == cut {
 				state := again.State
-				text, err := json.Marshal(&state)
-				if err != nil {
-					s.t.Fatal(err)
-				}
+				text := musttest.JSON(s.t, &state)
 				var kept schedule.State
-				if err := json.Unmarshal(text, &kept); err != nil {
-					s.t.Fatal(err)
-				}
+				musttest.Decode(s.t, text, &kept)
 				f := schedule.Fact{Kind: schedule.Condensed, ID: "s", Seq: state.Seq, Time: s.facts[i-1].Time, Data: &kept}
 				again, _ = Begin(&f, time.LoadLocation)
 			}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
@@ -158,9 +159,7 @@ func TestBase64StaysBase64(t *testing.T) {
 		before, behind := strings.Repeat("b", lead), strings.Repeat("e", 12)
 		raw, _ := json.Marshal(map[string][]byte{"data": []byte(before + "a-secret-in-the-middle" + behind)})
 		var got struct{ Data []byte }
-		if err := json.Unmarshal(r.JSON(raw), &got); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Decode(t, r.JSON(raw), &got)
 		text := string(got.Data)
 		if len(text) != lead+22+12 || strings.Contains(text, "ecret-in-the-midd") || !strings.HasPrefix(text, before) || !strings.HasSuffix(text, behind) {
 			t.Errorf("behind %d: %q", lead, text)

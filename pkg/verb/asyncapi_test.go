@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/schema"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
@@ -42,14 +43,9 @@ type document struct {
 
 func read(t *testing.T) *document {
 	t.Helper()
-	text, err := json.Marshal(verb.AsyncAPI("v1.2.3", events.NewNames("shop")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := musttest.JSON(t, verb.AsyncAPI("v1.2.3", events.NewNames("shop")))
 	d := &document{T: t}
-	if err := json.Unmarshal(text, &d.all); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Decode(t, text, &d.all)
 	return d
 }
 

@@ -3,23 +3,20 @@ package verb_test
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
 // TestEachRoleMayDoWhatTheTableOfPermissionsSays repeats the rights of roles in a second place, so that a change of the table of
 // verbs that widens or narrows them has to be made here as well.
 func TestEachRoleMayDoWhatTheTableOfPermissionsSays(t *testing.T) {
-	want, err := os.ReadFile("testdata/permissions.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := musttest.Read(t, "testdata/permissions.txt")
 	var got strings.Builder
 	for _, v := range verb.All() {
 		var may []string

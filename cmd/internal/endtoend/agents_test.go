@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -62,9 +62,7 @@ func (c *errand) play(t *testing.T, p play) *played {
 	y := &tally{shop: openShop(t), asked: map[string]int{}}
 	dir := t.TempDir()
 	for name, text := range c.cardsOf(y.shop.url) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Write(t, filepath.Join(dir, name), text)
 	}
 	virtual(t, func(s *system) {
 		w.TB, s.TB, s.Quiet = s.TB, w, true

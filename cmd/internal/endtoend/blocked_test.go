@@ -2,7 +2,6 @@ package endtoend
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -19,9 +19,7 @@ import (
 // proves O-weakness-9
 func TestOT6AnAgentThatBreaksIsBlockedAndTheJobEnds(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "agent.md"), []byte("---\nname: Agent\nkind: llm\n---\nTry.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, filepath.Join(dir, "agent.md"), "---\nname: Agent\nkind: llm\n---\nTry.\n")
 	for expert, want := range map[string]struct{ runs, asked int }{"panics": {runs: 4}, "agent": {runs: 1, asked: 1}} {
 		t.Run(expert, func(t *testing.T) {
 			virtual(t, func(s *system) {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/brief"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 	scheduler "github.com/jobgraph/jobgraph/services/scheduler/app"
@@ -80,9 +80,7 @@ func (o *overheard) foreign(s *system, pool string) {
 	body := d.Message().Body
 	o.hear("nats", string(body))
 	var w events.Work
-	if err := json.Unmarshal(body, &w); err != nil {
-		s.Fatal(err)
-	}
+	musttest.Decode(s, body, &w)
 	report := events.Message{Subject: w.ReportSubject, Header: events.Header(events.HeaderMsgID, w.ReportID), Body: []byte(`{"outcome":"SUCCESS","output":1}`)}
 	if _, err := s.Bus.Publish(s.Context(), report, bus.Expect{}); err != nil {
 		s.Fatal(err)
@@ -103,9 +101,7 @@ func (o *overheard) crew(t *testing.T, r events.Request) *system {
 		"call.md": "name: Call\nkind: http\nurl: " + service.URL + "/http\n", "trusted.md": "name: Trusted\nkind: http\nurl: " + service.URL + "/trusted\nshare: [user, session]\n",
 		"person.md": "name: Person\nkind: human\n", "far.md": "name: Far\nkind: nats\npool: far\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("---\n"+text+"---\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Write(t, filepath.Join(dir, name), "---\n"+text+"---\n")
 	}
 	s := &system{Env: servicetest.New(t), calls: map[string]int{}, runs: map[string]int{}, settings: scheduler.Default(), cards: dir}
 	s.experts = []runner.Function{s.expert("function", false, func(_ context.Context, task *runner.Task) (events.SubJobReported, error) {
@@ -141,9 +137,7 @@ func (s *system) aye(job string) (prompt string) {
 // on the moment.
 func (s *system) rebuilt(job, subjob, message string) {
 	var w events.Work
-	if err := json.Unmarshal([]byte(message), &w); err != nil {
-		s.Fatal(err)
-	}
+	musttest.Decode(s, []byte(message), &w)
 	was, err := brief.Read(w.Brief, nil)
 	if err != nil {
 		s.Fatal(err)
@@ -238,9 +232,7 @@ func TestWhatIsLargeInABriefReachesTheExpertsByReference(t *testing.T) {
 	s.aye("j2")
 	s.EndedAs("j2", events.Finished)
 	var w events.Work
-	if err := json.Unmarshal([]byte(o.told["nats"]), &w); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Decode(t, []byte(o.told["nats"]), &w)
 	if len(o.told["nats"]) > 8<<10 || w.BriefRef == nil {
 		t.Errorf("the work message has %d bytes", len(o.told["nats"]))
 	}
@@ -314,9 +306,7 @@ func TestTheNewPlanOfTheRestIsToldHowFarTheOldOneCame(t *testing.T) {
 func agents(t *testing.T, r events.Request) (asked []string) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "agent.md"), []byte("---\nname: Agent\nkind: llm\ntags: [default]\n---\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, filepath.Join(dir, "agent.md"), "---\nname: Agent\nkind: llm\ntags: [default]\n---\n")
 	virtual(t, func(s *system) {
 		model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
 			return llmtest.Answer{Text: "finding " + strconv.Itoa(q.N)}, nil

@@ -1,13 +1,13 @@
 package endtoend
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // An agent that does not finish fails its step and the job, whose other step does not start: one that has used all its
@@ -20,9 +20,7 @@ import (
 func TestAnAgentThatDoesNotGetToItsEndIsNoSuccess(t *testing.T) {
 	dir := t.TempDir()
 	text := "---\nname: Agent\nkind: llm\ntools: [list_files, terminate]\nmax_turns: 3\nretries: 0\n---\nTry.\n"
-	if err := os.WriteFile(filepath.Join(dir, "agent.md"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, filepath.Join(dir, "agent.md"), text)
 	for name, test := range map[string]struct {
 		call  llmtest.Call
 		asked int

@@ -2,7 +2,6 @@ package endtoend
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,14 +13,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // withAgent adds an agent "agent" whose model answers what f returns for the last message that it got.
 func (s *system) withAgent(dir, front string, f func(text string) string) *llmtest.Server {
 	s.Helper()
-	if err := os.WriteFile(filepath.Join(dir, "agent.md"), []byte("---\nname: Agent\nkind: llm\n"+front+"---\nTalk.\n"), 0o600); err != nil {
-		s.Fatal(err)
-	}
+	musttest.Write(s, filepath.Join(dir, "agent.md"), "---\nname: Agent\nkind: llm\n"+front+"---\nTalk.\n")
 	model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
 		return llmtest.Answer{Text: "<deliverable>" + f(q.Turns[len(q.Turns)-1].Text) + "</deliverable>"}, nil
 	}))

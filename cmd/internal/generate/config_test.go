@@ -1,23 +1,20 @@
 package main
 
 import (
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // sample returns the configuration in the documentation.
 func sample(t *testing.T, root string) string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join(root, "docs", "models.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := musttest.Read(t, filepath.Join(root, "docs", "models.md"))
 	_, rest, _ := strings.Cut(string(page), "```yaml\n")
 	text, _, found := strings.Cut(rest, "```")
 	if !found {
@@ -33,9 +30,7 @@ func TestTheSchemaOfTheConfigurationTakesTheDocumentedFileAndNoTypo(t *testing.T
 		t.Fatal(err)
 	}
 	var schema jsonschema.Schema
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Decode(t, text, &schema)
 	resolved, err := schema.Resolve(nil)
 	if err != nil {
 		t.Fatal(err)

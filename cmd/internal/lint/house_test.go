@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/cmd/internal/lint"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // report fails the test with one line per finding, each with its place.
@@ -92,10 +93,7 @@ func TestCoreNeverDependsOnTheOrderOfAMap(t *testing.T) {
 		var files []*ast.File
 		for _, name := range p.GoFiles {
 			full := filepath.Join(p.Dir, name)
-			source, err := os.ReadFile(full)
-			if err != nil {
-				t.Fatal(err)
-			}
+			source := musttest.Read(t, full)
 			relative, err := filepath.Rel(top, full)
 			if err != nil {
 				t.Fatal(err)

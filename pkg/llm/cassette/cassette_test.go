@@ -16,6 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/cassette"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 const key = "sk-test-0123456789abcdef"
@@ -80,10 +81,7 @@ func playedBack(t *testing.T, api, version string) {
 		if n := strings.Count(tape.String(), "\n"); n != len(questions) {
 			t.Fatalf("%d lines:\n%s", n, tape.String())
 		}
-		path := filepath.Join(t.TempDir(), "tape.jsonl")
-		if err := os.WriteFile(path, tape.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := musttest.Temp(t, "tape.jsonl", tape.Bytes())
 		player, err := cassette.Load(path)
 		if err != nil {
 			t.Fatal(err)

@@ -3,12 +3,13 @@ package lenient
 import (
 	"bytes"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // reading is one case of the corpus: a text, what to look for, and what has to be found.
@@ -34,10 +35,7 @@ func corpus(tb testing.TB) []reading {
 	}
 	var cases []reading
 	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		content := musttest.Read(tb, file)
 		class := strings.TrimSuffix(filepath.Base(file), ".txt")
 		for _, block := range strings.Split("\n"+string(content), "\n=== ")[1:] {
 			cases = append(cases, parseCase(tb, class, block))

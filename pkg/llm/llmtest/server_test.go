@@ -6,8 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -109,10 +108,7 @@ answers:
 `
 
 func TestAScriptAnswersByItsRulesInOrder(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "script.yaml")
-	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := musttest.Temp(t, "script.yaml", script)
 	s, err := llmtest.LoadScript(path)
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package app_test
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -92,7 +92,7 @@ func TestARecommendationFollowsTheToolkitThroughEachChange(t *testing.T) {
 			{[]string{", next: {choose: 0.7}", "", "  choose: {tools: {look: 0.1, list_files: 1}}\n", ""}, []string{}}, // An action, with all that only it leads to.
 		} {
 			if n > 0 {
-				place(t, file, strings.NewReplacer(step.edits...).Replace(readText(t, file)))
+				place(t, file, strings.NewReplacer(step.edits...).Replace(string(musttest.Read(t, file))))
 				w.Until("the toolkit has changed", func() bool {
 					return sum(t, r.Metrics.Gatherer(), "jobgraph_runner_catalog_reloads_total") >= float64(n)
 				})
@@ -130,13 +130,4 @@ func TestActionsOfCardsAndToolkitAreChecked(t *testing.T) {
 	if _, err := app.CheckCards([]string{card(t, "actions: [buy]\n")}, noEnv); err != nil {
 		t.Errorf("without a configuration any action may be there: %v", err)
 	}
-}
-
-func readText(t *testing.T, path string) string {
-	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(raw)
 }

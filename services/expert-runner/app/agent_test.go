@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -26,9 +26,7 @@ func card(t *testing.T, keys string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "agent.md")
 	text := "---\nname: Agent\nkind: llm\n" + strings.ReplaceAll(keys, "\t", "  ") + "---\nYou are careful.\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, path, text)
 	return path
 }
 

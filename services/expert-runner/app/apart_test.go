@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -88,10 +88,7 @@ func TestAgentsAtOnceDoNotMeet(t *testing.T) {
 			if took := time.Since(began); took > 10*time.Second {
 				t.Errorf("word-%d waited for %s, until word-0 had been thought about", i+1, took)
 			}
-			want, err := json.Marshal("it says " + works[i].Goal)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := musttest.JSON(t, "it says "+works[i].Goal)
 			if got := w.Report(works[i]); got.Outcome != events.Success || string(got.Output) != string(want) {
 				t.Errorf("%s reports %s %s", works[i].Goal, got.Outcome, got.Output)
 			}

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -18,9 +18,7 @@ func TestARunnerWithAModelAndNoCardHasAnAssistant(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		file := filepath.Join(t.TempDir(), "jobgraph.yaml")
 		write := func(text string) {
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Write(t, file, text)
 		}
 		write("version: 1\n")
 		s := app.Default()
@@ -61,9 +59,7 @@ func TestEveryBuiltinExpertIsAValidCardFile(t *testing.T) {
 			t.Errorf("%s: %s, %v", card.Name, file, err)
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Write(t, filepath.Join(dir, file), text)
 	}
 	cards, err := app.CheckCards([]string{dir}, func(string) (string, bool) { return "", false })
 	if err != nil || len(cards) != len(app.Builtin()) || len(cards) < 16 {
@@ -77,10 +73,7 @@ func TestEveryBuiltinExpertIsAValidCardFile(t *testing.T) {
 
 // A card of a user replaces the built-in one with the same name.
 func TestBuiltinExpertsAreAskedForByNameAndReplacedByCards(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "mine.md")
-	if err := os.WriteFile(file, []byte("---\nname: Coder\nkind: human\ndescription: mine\n---\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := musttest.Temp(t, "mine.md", "---\nname: Coder\nkind: human\ndescription: mine\n---\n")
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		s := app.Default()
 		s.Model, s.BaseURL, s.Experts = "scripted", "http://model.invalid/v1", []string{file, app.BuiltinExperts}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -42,10 +43,7 @@ func fill(b *testing.B, w *servicetest.Env, expert string, n int) {
 	acks := make([]bus.Ack, 0, n)
 	for i := range n {
 		o := work(expert, "job"+strconv.Itoa(i/1000), "s"+strconv.Itoa(i%1000), 1)
-		body, err := json.Marshal(o)
-		if err != nil {
-			b.Fatal(err)
-		}
+		body := musttest.JSON(b, o)
 		m := events.Message{Subject: w.Names.WorkFor(events.DefaultPool, expert, o.Job, o.SubJob, 1), Body: body}
 		acks = append(acks, w.Bus.PublishAsync(m, bus.ExpectNone()))
 	}

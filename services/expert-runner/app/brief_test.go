@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a/a2atest"
@@ -32,11 +33,7 @@ func told(t *testing.T, settings a2atest.Settings, more string) string {
 			w.Errorf("%+v", got)
 		}
 	})
-	message, err := json.Marshal(agent.Heard()[0].Message)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(message)
+	return string(musttest.JSON(t, agent.Heard()[0].Message))
 }
 
 func TestARemoteAgentIsToldOfTheJobAndForWhomOnlyIfTheCardSharesIt(t *testing.T) {

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -19,9 +19,7 @@ import (
 func cardFile(t testing.TB, dir, name, front string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte("---\n"+front+"\n---\nNotes.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, path, "---\n"+front+"\n---\nNotes.\n")
 	return path
 }
 

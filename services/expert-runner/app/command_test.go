@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -62,10 +62,7 @@ func TestACommandThatTakesTooLongLeavesNobodyOfItsGroup(t *testing.T) {
 	if got := w.Report(o); got.Error == nil || got.Error.Code != events.CodeTimeout {
 		t.Errorf("report: %+v", got)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "pids"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := musttest.Read(t, filepath.Join(dir, "pids"))
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second) // Before it ends by itself.
 	defer stop()
 	w.Until("the group is gone", func() bool {
@@ -93,10 +90,7 @@ func TestACancelKillsTheWholeGroupOfACommandAtOnce(t *testing.T) {
 			pids = strings.Fields(string(text))
 			return err == nil && strings.HasSuffix(string(text), "\n") && len(pids) == 2
 		})
-		body, err := json.Marshal(map[string]any{"run": 1, "reason": "stop"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := musttest.JSON(t, map[string]any{"run": 1, "reason": "stop"})
 		if err := w.Bus.PublishCore(w.Names.Cancel("j1", o.SubJob), nil, body); err != nil {
 			t.Fatal(err)
 		}

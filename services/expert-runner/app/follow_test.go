@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -25,9 +25,7 @@ func announced(w *servicetest.Env) map[string]string {
 	cards := map[string]string{}
 	for _, e := range entries {
 		var card events.Card
-		if err := json.Unmarshal(e.Value, &card); err != nil {
-			w.Fatal(err)
-		}
+		musttest.Decode(w, e.Value, &card)
 		cards[card.ID] = card.Description
 	}
 	return cards
@@ -63,10 +61,7 @@ func TestCardsComeChangeAndGoWithTheirFiles(t *testing.T) {
 
 		// Work of the pool that has come with the file is taken, that of the expert who is gone stays.
 		parked, waiting := work("c", "j1", "s", 1), work("b", "j2", "s", 1)
-		body, err := json.Marshal(parked)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := musttest.JSON(t, parked)
 		w.Publish(w.Names.WorkFor("apart", "c", "j1", "s", 1), body)
 		w.Issue(waiting)
 		state(w, waiting, true)

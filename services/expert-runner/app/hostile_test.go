@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -64,9 +64,7 @@ func trickster(t *testing.T) (url string) {
 func TestWhatAnMCPServerDoesEndsInATypedOutcome(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "jobgraph.yaml")
 	yaml := fmt.Sprintf("version: 1\nmcpServers:\n  x: {url: %q, timeout: 1m, reply_limit: 1048576}\n  slow: {url: %[1]q, timeout: 300ms}\n", trickster(t))
-	if err := os.WriteFile(config, []byte(yaml), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, config, yaml)
 	model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
 		if len(q.Turns) == 2 {
 			_, name, _ := strings.Cut(strings.TrimSpace(q.Turns[1].Text), "call ")

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 	"github.com/jobgraph/jobgraph/pkg/memory"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -169,7 +169,7 @@ func TestWhatAnExpertRemembersOfAUserReachesItsLaterJobsUntilItIsForgottenOrOff(
 		var said []string
 		model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
 			if len(q.Turns) == 2 && len(said) > 0 {
-				a := llmtest.Answer{Calls: []llmtest.Call{{Name: "remember", Args: mustJSON(t, map[string]string{"text": said[0]})}, {Name: "remember", Args: mustJSON(t, map[string]string{"text": said[0]})}}}
+				a := llmtest.Answer{Calls: []llmtest.Call{{Name: "remember", Args: string(musttest.JSON(t, map[string]string{"text": said[0]}))}, {Name: "remember", Args: string(musttest.JSON(t, map[string]string{"text": said[0]}))}}}
 				said = said[1:]
 				return a, nil
 			}
@@ -231,15 +231,6 @@ func TestWhatAnExpertRemembersOfAUserReachesItsLaterJobsUntilItIsForgottenOrOff(
 			t.Errorf("a forgotten fact is told: %s", first)
 		}
 	})
-}
-
-func mustJSON(t *testing.T, value any) string {
-	t.Helper()
-	raw, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(raw)
 }
 
 func TestACardSaysWhetherAnythingIsRememberedOrSummedUp(t *testing.T) {

@@ -3,7 +3,6 @@ package app_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -32,9 +32,7 @@ func TestAModelIsToldWhyItsAnswerWasNone(t *testing.T) {
 				model := llmtest.New(llmtest.Say(test.answer, llmtest.Answer{Text: "short"}))
 				config := filepath.Join(t.TempDir(), "jobgraph.yaml")
 				text := fmt.Sprintf("version: 1\nmodels:\n  default: {model: m, base_url: 'http://model.test/v1', api: %s}\n", test.api)
-				if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Write(t, config, text)
 				s, d := app.Default(), app.Deps{Bus: w.Server.Connect("expert-runner"), Doer: model}
 				s.Experts, s.WorkDir = []string{card(t, "")}, t.TempDir()
 				w.Start("expert-runner", host.Settings{Config: config}, func(ctx context.Context, p *host.Process) error { return app.Run(ctx, p, s, d) }).Await()

@@ -3,7 +3,6 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -46,9 +46,7 @@ func reported(t *testing.T, keys string, model *llmtest.Server, o events.Work) (
 	for name, at := range map[string]string{"default": "plain", "deep": "deep"} {
 		text += "  " + name + ": {model: " + at + ", base_url: 'http://model.invalid/v1'}\n"
 	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, file, text)
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		s := agents(t, card(t, keys))
 		s.Model, s.BaseURL = "", ""

@@ -1,9 +1,10 @@
 package app
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestCallsAreBoundedByMemory(t *testing.T) {
@@ -22,9 +23,7 @@ func TestExpertsThatWaitForOthersAreCalls(t *testing.T) {
 		"program": "kind: command\ncommand: [\"true\"]",
 	} {
 		card := "---\nname: " + name + "\ndescription: d\n" + front + "\n---\nbody\n"
-		if err := os.WriteFile(filepath.Join(dir, name+".md"), []byte(card), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Write(t, filepath.Join(dir, name+".md"), card)
 	}
 	s := Settings{}
 	read := readBook("", []string{dir}, func(string) (string, bool) { return "", false })

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a/a2atest"
@@ -278,9 +278,7 @@ func TestACardOfARemoteAgentIsCheckedAndCompleted(t *testing.T) {
 	}
 	dir = t.TempDir()
 	raw := `{"name":"x","description":"reads the news","url":"http://127.0.0.1:1/","enabled":false,"metadata":{"hidden":true,"planner_passthrough":true}}`
-	if err := os.WriteFile(filepath.Join(dir, "agent.json"), []byte(raw), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, filepath.Join(dir, "agent.json"), raw)
 	cardFile(t, dir, "news.md", "name: News\nkind: a2a\na2a: {card: agent.json}")
 	list, err := app.CheckCards([]string{dir}, noEnv)
 	if err != nil || len(list) != 1 {

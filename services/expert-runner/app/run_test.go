@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -218,10 +219,7 @@ func TestLargePayloadsTravelByReference(t *testing.T) {
 		if got := w.Report(next); string(got.Output) != "true" {
 			t.Errorf("second report: %+v", got)
 		}
-		raw, err := json.Marshal(next.Results)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := musttest.JSON(t, next.Results)
 		ref, err := w.Bus.Blobs().Put(t.Context(), "j1", raw) // The results of many predecessors, in one blob.
 		if err != nil {
 			t.Fatal(err)

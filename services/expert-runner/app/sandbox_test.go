@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -78,9 +78,7 @@ func TestACardSaysHowItsProgramIsKept(t *testing.T) {
 	got := map[string][]string{}
 	for _, e := range entries {
 		var card events.Card
-		if err := json.Unmarshal(e.Value, &card); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Decode(t, e.Value, &card)
 		got[card.ID] = card.Tags
 	}
 	const unhooked = "the program around the runner does not call HookSandbox first in its main"

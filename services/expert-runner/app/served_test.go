@@ -3,8 +3,6 @@ package app_test
 import (
 	"encoding/json"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -63,10 +62,7 @@ func TestWhatAToolOnTheBusAnswersIsOneObservation(t *testing.T) {
 		if err := nc.FlushTimeout(time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join(t.TempDir(), "jobgraph.yaml")
-		if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := musttest.Temp(t, "jobgraph.yaml", config)
 		model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
 			if len(q.Turns) == 2 {
 				_, name, _ := strings.Cut(strings.TrimSpace(q.Turns[1].Text), "call ")

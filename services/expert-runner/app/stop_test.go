@@ -3,8 +3,6 @@ package app_test
 import (
 	"context"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -12,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -42,10 +41,7 @@ func TestACancelledRunReportsAtOnceAndJournalsNothing(t *testing.T) {
 		}
 		w.Fence(a, "stop")
 		at := time.Now()
-		body, err := json.Marshal(map[string]any{"reason": "enough"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := musttest.JSON(t, map[string]any{"reason": "enough"})
 		if err := w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, body); err != nil {
 			t.Fatal(err)
 		}
@@ -292,10 +288,7 @@ func TestARunThatIsCutOffTellsWhatItHasSpent(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer stop()
-				path := filepath.Join(t.TempDir(), "jobgraph.yaml")
-				if err := os.WriteFile(path, []byte("version: 1\ntools:\n  wait: {subject: tools.wait, idempotent: true}\n"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				path := musttest.Temp(t, "jobgraph.yaml", "version: 1\ntools:\n  wait: {subject: tools.wait, idempotent: true}\n")
 				cost := 0.25
 				model := llmtest.New(llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) {
 					usage := &llmtest.Usage{Prompt: 10, Completion: 5, CostUSD: &cost}

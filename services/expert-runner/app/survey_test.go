@@ -8,23 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-// folderOf writes the files of a folder.
-func folderOf(t *testing.T, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
+	"github.com/jobgraph/jobgraph/pkg/musttest"
+)
 
 // surveyed examines jobgraph.yaml and experts/ of a folder, as far as they exist.
 func surveyed(t *testing.T, dir string) *Survey {
@@ -56,7 +42,7 @@ func TestASurveyNamesEverythingThatFilesWouldRunReachReadOrGive(t *testing.T) {
 		"experts/d.md":  "---\nname: D\nkind: llm\nmodel: m\nprompt: '${file:d.txt}'\n---\n",
 		"experts/d.txt": "text\n",
 	}
-	dir := folderOf(t, files)
+	dir := musttest.Files(t, t.TempDir(), files)
 	s := surveyed(t, dir)
 	var got []string
 	for _, u := range s.Uses {
@@ -89,7 +75,7 @@ func TestASurveyNamesEverythingThatFilesWouldRunReachReadOrGive(t *testing.T) {
 		t.Error(s.Files, s.Cards)
 	}
 	for name := range files { // Each file is part of what a person trusts.
-		changed := folderOf(t, files)
+		changed := musttest.Files(t, t.TempDir(), files)
 		if surveyed(t, changed).Digest != s.Digest {
 			t.Fatal("the digest depends on the folder")
 		}
@@ -108,7 +94,7 @@ func TestASurveyNamesEverythingThatFilesWouldRunReachReadOrGive(t *testing.T) {
 }
 
 func TestTextsAloneNeedNoTrust(t *testing.T) {
-	s := surveyed(t, folderOf(t, map[string]string{
+	s := surveyed(t, musttest.Files(t, t.TempDir(), map[string]string{
 		"jobgraph.yaml": "version: 1\nmodels: {default: {model: small, temperature: 1}}\npolicies: [{tool: '*', action: ask}]\n",
 		"experts/w.md":  "---\nname: W\nkind: llm\ntools: [read_file, write_file, edit, find, ask_person, remember, search_knowledge]\n---\nWrite $${HOME}.\n",
 		"experts/h.md":  "---\nname: H\nkind: human\n---\nAsk.\n",
@@ -121,12 +107,12 @@ func TestTextsAloneNeedNoTrust(t *testing.T) {
 // A tool that is added to the runner needs trust until a reviewed list says that it stays within a job.
 func TestATextCardThatGainsAToolNeedsTrust(t *testing.T) {
 	for _, tool := range []string{"run", "fetch", "search_web", "fs__read"} {
-		s := surveyed(t, folderOf(t, map[string]string{"experts/w.md": "---\nname: W\nkind: llm\ntools: [" + tool + "]\n---\nWrite.\n"}))
+		s := surveyed(t, musttest.Files(t, t.TempDir(), map[string]string{"experts/w.md": "---\nname: W\nkind: llm\ntools: [" + tool + "]\n---\nWrite.\n"}))
 		if len(s.Uses) != 1 || s.Uses[0].Does != "give" || s.Digest == "" {
 			t.Errorf("%s: %+v", tool, s)
 		}
 	}
-	steps := surveyed(t, folderOf(t, map[string]string{"experts/w.md": "---\nname: W\nkind: llm\ntools: [find]\nworkflow: [{instruction: go, tools: [find], actions: [buy]}]\n---\nWrite.\n"}))
+	steps := surveyed(t, musttest.Files(t, t.TempDir(), map[string]string{"experts/w.md": "---\nname: W\nkind: llm\ntools: [find]\nworkflow: [{instruction: go, tools: [find], actions: [buy]}]\n---\nWrite.\n"}))
 	if !slices.ContainsFunc(steps.Uses, func(u Use) bool { return strings.Contains(u.What, "those of action buy") }) {
 		t.Errorf("%+v", steps.Uses)
 	}

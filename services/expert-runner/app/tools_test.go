@@ -3,7 +3,6 @@ package app_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -89,9 +89,7 @@ func TestAnApprovedCallIsMadeOnceWhereverTheRunnerDies(t *testing.T) {
 				b := openBank(w, "tools.pay")
 				path := filepath.Join(t.TempDir(), "jobgraph.yaml")
 				text := "version: 1\ntools:\n  pay: {subject: tools.pay, description: Pays.}\npolicies:\n  - {tool: pay, args: {amount: '>100'}, action: ask}\n"
-				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Write(t, path, text)
 				s, d, file := agents(t, card(t, "tools: [pay]\n")), app.Deps{Doer: payingModel()}, path
 				o := work("agent", "j1", "a", 1)
 				w.Config = file
@@ -184,9 +182,7 @@ tools:
 policies:
   - {action: perhaps}
 `
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, path, text)
 	_, err := app.CheckCards([]string{path}, noEnv)
 	var faults host.Faults
 	if !errors.As(err, &faults) {
@@ -208,9 +204,7 @@ policies:
 func TestCardsMayNameToolsOfTheConfiguration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "jobgraph.yaml")
 	text := "version: 1\nmcpServers:\n  files: {command: files-server}\n  off: {command: x, disabled: true}\ntools:\n  weather: {subject: tools.weather}\n  shop: {service: orders}\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, path, text)
 	good := card(t, "tools: [files__*, files__read, weather, shop__find, fetch]\nrequired_tools: [files__list]\n")
 	if _, err := app.CheckCards([]string{path, good}, noEnv); err != nil {
 		t.Error(err)

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -165,10 +165,7 @@ func TestToolsInTheWorkspaceLeaveTheirFilesToTheNextRunner(t *testing.T) {
 // again. A server of the configuration works like ours, under its own name.
 func TestToolsInTheWorkspaceReachNothingElse(t *testing.T) {
 	w, program := servicetest.New(t), installed(t)
-	config := filepath.Join(t.TempDir(), "jobgraph.yaml")
-	if err := os.WriteFile(config, []byte("version: 1\nmcpServers:\n  mine: {command: "+program+", workspace: true}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	config := musttest.Temp(t, "jobgraph.yaml", "version: 1\nmcpServers:\n  mine: {command: "+program+", workspace: true}\n")
 	settings := agents(t, card(t, "tools: [plot, pdf, mine__plot]\n"))
 	settings.ToolsProgram = program
 	model := inTurn(llmtest.Call{Name: "pdf", Args: `{"text":""}`}, llmtest.Call{Name: "plot", Args: `{"text":""}`}, llmtest.Call{Name: "mine__plot", Args: `{"text":""}`})
@@ -216,9 +213,7 @@ func onlyCard(t *testing.T, w *servicetest.Env) (card events.Card) {
 	if err != nil || len(entries) != 1 {
 		t.Fatal(entries, err)
 	}
-	if err := json.Unmarshal(entries[0].Value, &card); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Decode(t, entries[0].Value, &card)
 	return card
 }
 

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/release"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/gateway/app"
 )
@@ -23,10 +23,7 @@ import (
 // A gateway refuses to serve others when it cannot tell users apart.
 func TestAGatewayWithoutTokensDoesNotStart(t *testing.T) {
 	e := servicetest.New(t)
-	tokens := filepath.Join(t.TempDir(), "tokens.yaml")
-	if err := os.WriteFile(tokens, []byte("version: 1\ntokens: [{user: a, roles: [admin], token: a-token-of-some-length}]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	tokens := musttest.Temp(t, "tokens.yaml", "version: 1\ntokens: [{user: a, roles: [admin], token: a-token-of-some-length}]\n")
 	for _, test := range []struct{ addr, start, tokens, want string }{
 		{"0.0.0.0:0", "a-start-token-of-length", "", "reached from other machines"},
 		{"127.0.0.1:0", "", "", "there is no token"},
@@ -98,9 +95,7 @@ func TestAClientCertificateIsEnough(t *testing.T) {
 	cert, key := a.Issue("server", "gateway")
 	tokens := filepath.Join(t.TempDir(), "tokens.yaml")
 	text := "version: 1\ntokens: [{user: anna, roles: [viewer], certificate: 'spiffe://acme/anna'}, {user: ci, roles: [viewer], token: a-token-of-some-length}]\n"
-	if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, tokens, text)
 	s := app.Default()
 	s.Tokens = tokens
 	at, stop := serving(t, e, host.Settings{TLS: host.TLS{Cert: cert, Key: key, ClientCA: a.File}}, s)
@@ -182,9 +177,7 @@ func TestAGatewayTellsItsWebhooks(t *testing.T) {
 	s := app.Default()
 	s.StartToken, s.Webhooks = "a-start-token-of-length", filepath.Join(t.TempDir(), "webhooks.yaml")
 	text := "version: 1\nwebhooks: [{name: ops, url: '" + hook.URL + "', secrets: [whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw], allow_addresses: [127.0.0.1]}]\n"
-	if err := os.WriteFile(s.Webhooks, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, s.Webhooks, text)
 	at, stop := serving(t, e, host.Settings{}, s)
 	e.Until("the log is followed", func() bool {
 		_, err := e.Bus.Queues().Info(t.Context(), e.Names.Log, "webhook-ops")

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
@@ -69,10 +69,7 @@ func TestAPlanInAnyDialectBecomesAGraph(t *testing.T) {
 				t.Errorf("%s: %+v", dialect, e)
 			}
 		}
-		quoted, err := json.Marshal("Here it is:\n<decomposition>\n{\"subtask_1\":{\"goal\":\"g\",\"context\":\"\",\"completion_criteria\":\"c\",\"dependencies\":[],\"assigned_expert\":\"Design Expert\",\"thinking\":\"t\"}}\n</decomposition>")
-		if err != nil {
-			t.Fatal(err)
-		}
+		quoted := musttest.JSON(t, "Here it is:\n<decomposition>\n{\"subtask_1\":{\"goal\":\"g\",\"context\":\"\",\"completion_criteria\":\"c\",\"dependencies\":[],\"assigned_expert\":\"Design Expert\",\"thinking\":\"t\"}}\n</decomposition>")
 		issue(w, "quoted", events.Request{Plan: quoted})
 		if e := w.Fact(); e.Kind != events.KindGraphCreated {
 			t.Errorf("%+v", e)
@@ -128,10 +125,7 @@ func TestALargePlanTravelsByReferenceInAndOut(t *testing.T) {
 		for i := range 3000 {
 			p.SubJobs = append(p.SubJobs, events.SubJob{ID: fmt.Sprintf("s%d", i), Goal: strings.Repeat("x", 50)})
 		}
-		text, err := json.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := musttest.JSON(t, p)
 		ref, err := w.Bus.Blobs().Put(t.Context(), "large", text)
 		if err != nil {
 			t.Fatal(err)
@@ -201,10 +195,7 @@ func TestACrashedPlannersWorkIsDoneByTheNext(t *testing.T) {
 			for i := range steps {
 				steps[i] = "[DESIGN] " + strings.Repeat("x", 50)
 			}
-			text, err := json.Marshal(steps)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := musttest.JSON(t, steps)
 			ref, err := w.Bus.Blobs().Put(t.Context(), "j", text)
 			if err != nil {
 				t.Fatal(err)
@@ -258,18 +249,10 @@ func TestTheExamplesPlansPassTheCheck(t *testing.T) {
 	for _, name := range names {
 		cards = append(cards, events.Card{ID: events.Slug(name), Name: name})
 	}
-	decomposed, err := os.ReadFile(filepath.Join(dir, "plan.chat2graph.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "job.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	decomposed := musttest.Read(t, filepath.Join(dir, "plan.chat2graph.json"))
+	text := musttest.Read(t, filepath.Join(dir, "job.json"))
 	var job events.Request
-	if err := json.Unmarshal(text, &job); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Decode(t, text, &job)
 	for _, raw := range [][]byte{decomposed, job.Plan} {
 		if p, faults, warnings := app.Check(raw, cards, 100); p == nil || len(faults)+len(warnings) > 0 {
 			t.Error(faults, warnings)

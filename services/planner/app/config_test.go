@@ -2,23 +2,19 @@ package app
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // configured reads a configuration file with this text.
 func configured(t *testing.T, text string) (Config, error) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "jobgraph.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := musttest.Temp(t, "jobgraph.yaml", text)
 	return ReadConfig(path, func(name string) (string, bool) {
 		return map[string]string{"KEY": "sk-secret-0123456789"}[name], name == "KEY"
 	})

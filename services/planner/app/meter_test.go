@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
@@ -74,9 +74,7 @@ func TestWhatPlanningIsWorthIsMeasured(t *testing.T) {
 		w.Announce(three()...)
 		w.Config = filepath.Join(t.TempDir(), "jobgraph.yaml")
 		priced := "version: 1\nmodels: {fickle: {model: fickle, base_url: 'http://fake.invalid/v1', price: {prompt: 1, cached: 1, completion: 1}}}\n"
-		if err := os.WriteFile(w.Config, []byte(priced), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Write(t, w.Config, priced)
 		p := start(w, app.Deps{Doer: llmtest.New(&fickle{})})
 		until := func(kind events.Kind) events.Event {
 			for e := w.Fact(); ; e = w.Fact() {

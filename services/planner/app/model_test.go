@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
@@ -157,9 +157,7 @@ func TestWhatAModelSaysWhilePlanningIsToldLiveUnderANameThatStays(t *testing.T) 
 		items := map[string]string{}
 		for !strings.HasSuffix(items["draft/1"], "]}") {
 			var p llm.Piece
-			if err := json.Unmarshal([]byte(<-told), &p); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Decode(t, []byte(<-told), &p)
 			if p.Offset != len(items[p.Item]) {
 				t.Errorf("%s goes on at %d behind %d", p.Item, p.Offset, len(items[p.Item]))
 			}

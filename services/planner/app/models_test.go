@@ -1,13 +1,13 @@
 package app_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
@@ -21,9 +21,7 @@ func TestModelsChangeWithTheFileAndAFaultyFileChangesNothing(t *testing.T) {
 		key := filepath.Join(filepath.Dir(w.Config), "key.txt")
 		asked := func(job, text string) (model, bearer string) {
 			t.Helper()
-			if err := os.WriteFile(w.Config, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Write(t, w.Config, text)
 			<-time.After(5 * time.Second)
 			issue(w, job, events.Request{Goal: "g", Profile: "graph"})
 			created(w)
@@ -33,9 +31,7 @@ func TestModelsChangeWithTheFileAndAFaultyFileChangesNothing(t *testing.T) {
 		}
 		write := func(path, text string) {
 			t.Helper()
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Write(t, path, text)
 		}
 		first := "version: 1\nmodels: {default: {model: first, base_url: 'http://fake.invalid/v1', key: '${file:key.txt}'}}\n"
 		write(key, "one")

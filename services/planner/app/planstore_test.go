@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
@@ -173,9 +174,7 @@ func TestTheToolTakesWhatItsSchemaSays(t *testing.T) {
 				Enum []string `json:"enum"`
 			} `json:"properties"`
 		}
-		if err := json.Unmarshal(o.tool.Schema(), &schema); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Decode(t, o.tool.Schema(), &schema)
 		if d := cmp.Diff(client.PlanCommands(), schema.Properties["command"].Enum); d != "" {
 			t.Error(d)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func fan(n int) json.RawMessage {
@@ -41,10 +42,7 @@ func benchmark(b *testing.B, jobs, nodes int, make func(i int) []byte) {
 				}
 				r.Plan, r.PlanRef = nil, &ref
 			}
-			body, err := json.Marshal(r)
-			if err != nil {
-				b.Fatal(err)
-			}
+			body := musttest.JSON(b, r)
 			w.Bus.PublishAsync(events.Message{Subject: w.Names.Request(), Body: body}, bus.Expect{})
 		}
 		for done := 0; done < jobs; {

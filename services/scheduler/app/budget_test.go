@@ -3,21 +3,19 @@ package app
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // budgets writes a configuration file for the schedulers of a world.
 func (w *workers) budgets(text string) {
 	w.Config = filepath.Join(w.TempDir(), "jobgraph.yaml")
-	if err := os.WriteFile(w.Config, []byte("version: 1\nbudgets:\n"+text), 0o600); err != nil {
-		w.Fatal(err)
-	}
+	musttest.Write(w, w.Config, "version: 1\nbudgets:\n"+text)
 }
 
 // spending is a worker each of whose runs uses this many tokens.

@@ -18,6 +18,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // ask calls a verb until the scheduler is there to answer.
@@ -307,9 +308,7 @@ func TestARequestMayComeInAStructuredCloudEvent(t *testing.T) {
 		if fault != nil {
 			t.Fatal(fault)
 		}
-		if err := json.Unmarshal([]byte(answer), ask.to); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Decode(t, []byte(answer), ask.to)
 	}
 	if first.JobID != again.JobID || !again.Duplicate || first.JobID == other.JobID {
 		t.Errorf("first %v, again %v, other %v", first, again, other)

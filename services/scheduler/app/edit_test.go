@@ -1,11 +1,11 @@
 package app
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestAStepThatRecursIsAScheduleAlsoWhenItComesWithAnEdit(t *testing.T) {
@@ -21,10 +21,7 @@ func TestAStepThatRecursIsAScheduleAlsoWhenItComesWithAnEdit(t *testing.T) {
 		w.Await(w.Names.JobEvents("j"), func(e events.Event) bool { return e.Kind == events.KindGraphCreated })
 		step := sub("watch")
 		step.Schedule = &events.Schedule{Cron: "@daily"}
-		edit, err := json.Marshal(map[string]any{"id": "j", "plan_version": 1, "plan": plan(sub("a"), step)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		edit := musttest.JSON(t, map[string]any{"id": "j", "plan_version": 1, "plan": plan(sub("a"), step)})
 		if _, fault := w.ask("edit", string(edit)); fault != nil {
 			t.Fatal(fault)
 		}

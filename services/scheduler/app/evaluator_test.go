@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestWorkSaysWhetherTheJobWantsItsResultsEvaluatedAndByWhichModelExpertsGo(t *testing.T) {
@@ -21,10 +22,7 @@ func TestWorkSaysWhetherTheJobWantsItsResultsEvaluatedAndByWhichModelExpertsGo(t
 	})
 	w.schedule(Default(), Deps{})
 	for id, asked := range map[string]*bool{"null": nil, "true": new(true), "false": new(false)} {
-		body, err := json.Marshal(events.Request{ID: id, Goal: "g", Plan: plan(sub("a")), Evaluator: asked, Models: map[string]string{"expert": id}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := musttest.JSON(t, events.Request{ID: id, Goal: "g", Plan: plan(sub("a")), Evaluator: asked, Models: map[string]string{"expert": id}})
 		if _, fault := w.ask("submit", string(body)); fault != nil {
 			t.Fatal(fault)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/kept"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // forge changes fields of a saved state, unnoticed by all schedulers, and computes the matching digest.
@@ -20,9 +21,7 @@ func (w *workers) forge(job string, fields map[string]any) {
 		w.Fatal(err)
 	}
 	var state map[string]any
-	if err := json.Unmarshal(kept.Bare(value), &state); err != nil {
-		w.Fatal(err)
-	}
+	musttest.Decode(w, kept.Bare(value), &state)
 	for name, v := range fields {
 		state[name] = v
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	core "github.com/jobgraph/jobgraph/pkg/recur"
 )
 
@@ -36,9 +37,7 @@ func TestEachRunIsToldWhatTheOneBeforeItGave(t *testing.T) {
 		}
 		for i := range 2 {
 			var given core.Given
-			if err := json.Unmarshal([]byte(told[i+1]), &given); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Decode(t, []byte(told[i+1]), &given)
 			want := core.Given{JobID: s.Recent[i].JobID, Due: s.Recent[i].Due, Ended: s.Recent[i].Ended, Result: json.RawMessage(outputs[i])}
 			if diff := cmp.Diff(want, given); diff != "" {
 				t.Errorf("run %d (-want +told):\n%s", i+2, diff)

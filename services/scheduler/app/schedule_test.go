@@ -19,6 +19,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/events/toolset"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // tell calls a verb about schedules, and returns the schedule or the faults.
@@ -52,9 +53,7 @@ func (w *workers) tell(verb string, request any) (schedule.State, events.Faults)
 	case fault != nil:
 		return s, events.Faults{*fault}
 	}
-	if err := json.Unmarshal(answer, &s); err != nil {
-		w.Fatal(err)
-	}
+	musttest.Decode(w, answer, &s)
 	return s, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestAnUnknownKindQuarantinesItsJobAloneAndARecoverTriesAgain(t *testing.T) {
@@ -76,10 +77,7 @@ func TestAMissingBlobQuarantinesItsJobUntilItIsRestored(t *testing.T) {
 	if err := w.Bus.Blobs().Delete(t.Context(), "j"); err != nil {
 		t.Fatal(err)
 	}
-	body, err := json.Marshal(events.GraphCreated{PlanRef: &ref})
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := musttest.JSON(t, events.GraphCreated{PlanRef: &ref})
 	w.Publish(names.RunEvent("j", events.KindGraphCreated, events.PlanID, 1), body)
 	if f := w.quarantined("j"); f.Code != events.CodeMissingBlob {
 		t.Errorf("mark: %+v", f)

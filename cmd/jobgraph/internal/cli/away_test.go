@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // Commands that need no bus or start one, and examples that read a file instead of a job.
@@ -21,14 +22,10 @@ const local = " up demo new bench model trust tools version completion config im
 func TestEachCommandNamesTheAddressThatDoesNotAnswer(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"job.yaml", "worker.md", "edit.yaml", "answer.json", "terms.md", "prices.csv"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("goal: g\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Write(t, filepath.Join(dir, name), "goal: g\n")
 	}
 	card := "---\nname: Worker\nkind: nats\npool: workers\n---\n"
-	if err := os.WriteFile(filepath.Join(dir, "worker.md"), []byte(card), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, filepath.Join(dir, "worker.md"), card)
 	t.Chdir(dir)
 	lines := []string{"jobgraph fork last", "jobgraph diff 01a20b57 last"}
 	for path, text := range examples() {

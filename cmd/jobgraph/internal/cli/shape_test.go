@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // shapeless lists the commands that print no JSON, or that no script can run, with the reason.
@@ -43,10 +44,7 @@ func TestEachShapeOfJSONIsPrintedInAScript(t *testing.T) {
 		t.Fatal(scripts, err)
 	}
 	for _, script := range scripts {
-		text, err := os.ReadFile(script)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := musttest.Read(t, script)
 		for _, line := range jsonLine.FindAllStringSubmatch(string(text), -1) {
 			if c, _, err := root.Find(split(line[1])); err == nil {
 				delete(missing, strings.TrimPrefix(c.CommandPath(), "jobgraph "))
@@ -61,9 +59,7 @@ func TestEachShapeOfJSONIsPrintedInAScript(t *testing.T) {
 // An unknown output format is refused before anything is done, with or without a bus.
 func TestEachCommandRefusesAFormThatItDoesNotHave(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("jobgraph.yaml", []byte("version: 1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, "jobgraph.yaml", "version: 1\n")
 	everyCommand(t, func(t *testing.T, path string, c *cobra.Command) {
 		path = strings.TrimPrefix(path, "jobgraph ")
 		if !c.Runnable() || c.HasSubCommands() || shapeless[path] != "" && path != "artifacts get" {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // Only stores are removed from the folder for temporary files, and only if they were not used for a long time.
@@ -16,12 +18,7 @@ func TestTemporaryStoresGoAfterTheirTime(t *testing.T) {
 	dir, long, now := t.TempDir(), time.Now().Add(-8*24*time.Hour), time.Now()
 	make := func(name, file string, used time.Time) string {
 		path := filepath.Join(dir, name, file)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Write(t, path, "")
 		if err := os.Chtimes(path, used, used); err != nil {
 			t.Fatal(err)
 		}
@@ -70,9 +67,7 @@ func TestOpeningAStoreRenewsItsTime(t *testing.T) {
 	store := t.TempDir()
 	long := time.Now().Add(-8 * 24 * time.Hour)
 	path := filepath.Join(store, lockFile)
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, path, "")
 	if err := os.Chtimes(path, long, long); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/scaffold"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestTheNameOfAProjectIsThatOfItsFolder(t *testing.T) {
@@ -32,9 +33,7 @@ func checkout(t *testing.T, module string) string {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(root, "services/expert-runner/go.mod"), []byte("module "+module+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, filepath.Join(root, "services/expert-runner/go.mod"), "module "+module+"\n")
 	return root
 }
 
@@ -82,10 +81,7 @@ func TestTheModuleOfAWorkerSaysWhatItIsBuiltAgainst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := musttest.Read(t, filepath.Join(dir, "go.mod"))
 		uses, _ := os.ReadFile(filepath.Join(dir, "go.work")) // A project for a release has none.
 		return string(text), string(uses), files
 	}
@@ -102,9 +98,7 @@ func TestTheModuleOfAWorkerSaysWhatItIsBuiltAgainst(t *testing.T) {
 func TestNoFileOfAPersonIsReplaced(t *testing.T) {
 	for _, kind := range scaffold.Templates() {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, ".hidden"), []byte("mine"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Write(t, filepath.Join(dir, ".hidden"), "mine")
 		files, err := kind.Write(dir, scaffold.Project{Name: "x"})
 		var fault *events.Fault
 		if !errors.As(err, &fault) || fault.Code != events.CodeConflict || !strings.Contains(fault.Message, ".hidden") || len(files) > 0 {
@@ -114,10 +108,7 @@ func TestNoFileOfAPersonIsReplaced(t *testing.T) {
 			t.Errorf("%s: %v %v", kind.Name, entries, err)
 		}
 	}
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := musttest.Temp(t, "file", "")
 	for _, dir := range []string{file, filepath.Join(file, "below")} {
 		var fault *events.Fault
 		if _, err := scaffold.Templates()[0].Write(dir, scaffold.Project{Name: "x"}); !errors.As(err, &fault) || fault.Code != events.CodeInvalid || fault.Cause == "" {

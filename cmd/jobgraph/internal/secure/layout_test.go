@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/secure"
 	"github.com/jobgraph/jobgraph/pkg/access"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/seal"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
@@ -52,10 +53,7 @@ func key(t *testing.T, l *secure.Layout, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seed, err := os.ReadFile(l.Seed(secure.DefaultTenant, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	seed := musttest.Read(t, l.Seed(secure.DefaultTenant, name))
 	pair, err := nkeys.ParseDecoratedUserNKey(seed)
 	if err != nil {
 		t.Fatal(err)
@@ -69,10 +67,7 @@ func key(t *testing.T, l *secure.Layout, name string) string {
 // signer returns what a key may sign, nil if nothing.
 func signer(t *testing.T, l *secure.Layout, key string) *seal.Signer {
 	t.Helper()
-	text, err := os.ReadFile(l.Signers(secure.DefaultTenant))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := musttest.Read(t, l.Signers(secure.DefaultTenant))
 	list, err := seal.Load(text)
 	if err != nil || list.Since.IsZero() || list.Since.After(time.Now()) {
 		t.Fatalf("%+v, %v", list, err)
@@ -130,10 +125,7 @@ func TestCertificatesAreThoseOfTheNamesAndSecretsArePrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "secure")
 	l := made(t, dir, secure.Change{})
 	read := func(name string) *x509.Certificate {
-		text, err := os.ReadFile(filepath.Join(dir, "tls", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := musttest.Read(t, filepath.Join(dir, "tls", name))
 		block, _ := pem.Decode(text)
 		c, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
@@ -208,10 +200,7 @@ func TestTheListSaysSinceWhenRunnersWriteOnlyTheirRecords(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "secure")
 	since := func(l *secure.Layout) time.Time {
 		t.Helper()
-		text, err := os.ReadFile(l.Signers(secure.DefaultTenant))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := musttest.Read(t, l.Signers(secure.DefaultTenant))
 		list, err := seal.Load(text)
 		if err != nil {
 			t.Fatal(err)
@@ -232,9 +221,7 @@ func TestTheListSaysSinceWhenRunnersWriteOnlyTheirRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	var folder map[string]any
-	if err := json.Unmarshal(text, &folder); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Decode(t, text, &folder)
 	delete(folder["tenants"].([]any)[0].(map[string]any), "journals") // As a release of before wrote it.
 	if text, err = json.Marshal(folder); err == nil {
 		err = os.WriteFile(manifest[0], text, 0o600)

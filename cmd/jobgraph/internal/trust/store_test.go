@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestAFolderIsRememberedForItsOwnerAlone(t *testing.T) {
@@ -65,9 +67,7 @@ func TestAStoreThatOthersMayHaveWrittenTrustsNothing(t *testing.T) {
 		t.Error("it is written to")
 	}
 	for _, text := range []string{"{", `{"version":2}`, ""} {
-		if err := os.WriteFile(s.Path(), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Write(t, s.Path(), text)
 		if err := os.Chmod(s.Path(), 0o600); err != nil {
 			t.Fatal(err)
 		}

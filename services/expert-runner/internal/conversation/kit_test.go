@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
@@ -21,10 +22,7 @@ func begin(t *testing.T, rules conversation.Rules) *talk {
 	}
 	if rules.Read == nil {
 		rules.Read = func(text string) (json.RawMessage, []string) {
-			raw, err := json.Marshal(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := musttest.JSON(t, text)
 			return raw, nil
 		}
 	}

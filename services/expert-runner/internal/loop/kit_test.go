@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/pkg/run/lease/leasetest"
@@ -127,10 +127,7 @@ const leaseTime = 10 * time.Second
 // give hands a run to the loop, and returns when the loop has nothing left to do for it.
 func (w *ports) give(ctx context.Context, t *testing.T, l *Loop, run int) {
 	t.Helper()
-	body, err := json.Marshal(events.Work{Kind: events.WorkExecute, Job: "j", SubJob: "a", Run: run, Lease: events.Duration(leaseTime), Goal: "g"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := musttest.JSON(t, events.Work{Kind: events.WorkExecute, Job: "j", SubJob: "a", Run: run, Lease: events.Duration(leaseTime), Goal: "g"})
 	subject := l.Names.WorkFor(events.DefaultPool, "x", "j", "a", run)
 	l.handle(ctx, &queue.Delivery{Subject: subject, Body: body, Count: 1, Stored: time.Now(), Receipt: w})
 }

@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"slices"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
@@ -63,10 +63,7 @@ func working(t *testing.T, concurrency, calls int, order ...string) (at []string
 		})
 		for i, id := range order {
 			subject := l.Names.WorkFor(events.DefaultPool, id, "j", id, i+1)
-			body, err := json.Marshal(events.Work{Kind: events.WorkExecute, Job: "j", SubJob: id, Run: i + 1, Lease: events.Duration(leaseTime), Goal: "g"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			body := musttest.JSON(t, events.Work{Kind: events.WorkExecute, Job: "j", SubJob: id, Run: i + 1, Lease: events.Duration(leaseTime), Goal: "g"})
 			q.list = append(q.list, queue.Delivery{Subject: subject, Body: body, Count: 1, Stored: time.Now(), Receipt: w})
 		}
 		ended := make(chan error)

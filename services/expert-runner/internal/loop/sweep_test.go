@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
@@ -185,10 +186,7 @@ func (l *life) deliver(n, run int, kind string, hook jobrun.Outcome, told map[st
 		return nil
 	}
 	work := events.Work{Job: "j", SubJob: "a", Run: run, ResumeOf: run - 1, Lease: events.Duration(leaseTime), Goal: "g", Answers: told}
-	body, err := json.Marshal(work)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	body := musttest.JSON(l.t, work)
 	subject := loop.Names.WorkFor(events.DefaultPool, "x", "j", "a", run)
 	loop.handle(l.t.Context(), &queue.Delivery{Subject: subject, Body: body, Count: 1, Stored: time.Now(), Receipt: l})
 }

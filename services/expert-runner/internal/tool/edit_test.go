@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
@@ -75,12 +76,7 @@ func TestFilesAreFoundByNameAndByText(t *testing.T) {
 		"src/a.go": "package a\n\nfunc Add() {}\n", "src/deep/b.go": "package b\n// add\n", "notes.md": "Add more\n", ".git/config": "add", "image": "add\x00",
 	} {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Write(t, path, text)
 	}
 	for args, want := range map[string]string{
 		`{"name":"*.go"}`:     "src/a.go\nsrc/deep/b.go",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
@@ -68,10 +69,7 @@ func TestALongFileIsReadInPieces(t *testing.T) {
 
 func TestNothingOutsideOfTheWorkspaceIsReached(t *testing.T) {
 	dir, call := shelf(t)
-	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	secret := musttest.Temp(t, "secret", "secret")
 	if err := os.Symlink(secret, filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
@@ -96,9 +94,7 @@ func TestNothingOutsideOfTheWorkspaceIsReached(t *testing.T) {
 // proves O13
 func TestBadArgumentsAndLimitsAreErrorsForTheModel(t *testing.T) {
 	dir, call := shelf(t)
-	if err := os.WriteFile(filepath.Join(dir, "binary"), []byte{0xff, 0xfe, 0}, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, filepath.Join(dir, "binary"), []byte{0xff, 0xfe, 0})
 	for _, test := range []struct{ name, args, want string }{
 		{tool.ReadFile, `{}`, "path is needed"},
 		{tool.ReadFile, `{"path":"gone"}`, "gone: no such file"},

@@ -3,19 +3,17 @@ package console_test
 import (
 	"fmt"
 	"math"
-	"os"
 	"regexp"
 	"strconv"
 	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // Text has a contrast of 4.5 to 1 against its background, even on a chip of its own colour; lines and borders of fields have 3 to
 // 1. These are the limits of WCAG 2.2, level AA.
 func TestColoursHaveContrast(t *testing.T) {
-	css, err := os.ReadFile("web/theme.css")
-	if err != nil {
-		t.Fatal(err)
-	}
+	css := musttest.Read(t, "web/theme.css")
 	themes := regexp.MustCompile(`(?s)color-scheme: (light|dark);(.*?)\}`).FindAllSubmatch(css, -1)
 	if len(themes) != 3 {
 		t.Fatalf("%d themes: light, dark by the system, dark by choice", len(themes))

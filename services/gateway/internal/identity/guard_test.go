@@ -7,13 +7,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
 )
@@ -22,20 +21,12 @@ const start = "start-up-token-0123456789"
 
 func keeper(t *testing.T, text string) (*identity.Keeper, string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "tokens.yaml")
-	write(t, path, text)
+	path := musttest.Temp(t, "tokens.yaml", text)
 	k, err := identity.NewKeeper(start, path, func(name string) (string, bool) { return "token-of-the-environment", name == "TOKEN" })
 	if err != nil {
 		t.Fatal(err)
 	}
 	return k, path
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // sum is the digest of token-of-a-digest-12345.
@@ -65,11 +56,11 @@ func TestTokensAreThoseOfTheFile(t *testing.T) {
 				t.Errorf("%q is a token", wrong)
 			}
 		}
-		write(t, path, "version: 1\ntokens:\n  - {user: anna, roles: [submitter], token: '${TOKEN}'}\n")
+		musttest.Write(t, path, "version: 1\ntokens:\n  - {user: anna, roles: [submitter], token: '${TOKEN}'}\n")
 		if changed, err := k.Refresh(); !changed || err != nil || k.Valid(anna) {
 			t.Error(changed, err, k.Valid(anna))
 		}
-		write(t, path, "version: 1\ntokens: [{user: '', roles: [boss]}]\n")
+		musttest.Write(t, path, "version: 1\ntokens: [{user: '', roles: [boss]}]\n")
 		_, err := k.Refresh()
 		for _, want := range []string{"no user is named", `unknown role "boss"`, "either sha256 or token", "tokens.yaml:2:"} {
 			if err == nil || !strings.Contains(err.Error(), want) {
@@ -216,11 +207,11 @@ func TestACertificateIsAUser(t *testing.T) {
 	if who, fault := g.Who(both); fault != nil || who.User != "boss" {
 		t.Errorf("%+v %v", who, fault)
 	}
-	write(t, path, "version: 1\ntokens: [{user: ci, roles: [operator], certificate: ci.acme}]\n")
+	musttest.Write(t, path, "version: 1\ntokens: [{user: ci, roles: [operator], certificate: ci.acme}]\n")
 	if changed, err := k.Refresh(); !changed || err != nil || k.Valid(anna) {
 		t.Error(changed, err, k.Valid(anna))
 	}
-	write(t, path, "version: 1\ntokens: [{user: ci, roles: [operator], certificate: ci.acme, token: token-of-some-length-0}]\n")
+	musttest.Write(t, path, "version: 1\ntokens: [{user: ci, roles: [operator], certificate: ci.acme, token: token-of-some-length-0}]\n")
 	if _, err := k.Refresh(); err == nil || !strings.Contains(err.Error(), "either sha256 or token or certificate") {
 		t.Error(err)
 	}

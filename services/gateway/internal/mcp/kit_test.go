@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +24,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/mcp"
@@ -86,9 +86,7 @@ func open(t *testing.T) *site {
 		text += fmt.Sprintf("  - {user: %s, roles: [%s], token: %s}\n", role, role, token(role))
 	}
 	text += "  - {user: anna, roles: [submitter, operator], token: token-of-anna-123456789}\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, path, text)
 	if s.keeper, err = identity.NewKeeper("", path, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/schema"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
@@ -20,18 +21,12 @@ var revisions = []string{"2025-11-25", "2026-07-28"}
 func (s *site) fits(tools []*sdk.Tool, name string, out *sdk.CallToolResult) {
 	s.Helper()
 	at := slices.IndexFunc(tools, func(t *sdk.Tool) bool { return t.Name == name })
-	text, err := json.Marshal(tools[at].OutputSchema)
-	if err != nil {
-		s.Fatal(err)
-	}
+	text := musttest.JSON(s, tools[at].OutputSchema)
 	of, err := schema.Read(text)
 	if err != nil {
 		s.Fatal(err)
 	}
-	got, err := json.Marshal(out.StructuredContent)
-	if err != nil {
-		s.Fatal(err)
-	}
+	got := musttest.JSON(s, out.StructuredContent)
 	if misfits := of.Misfits(got); out.IsError || len(misfits) > 0 {
 		s.Errorf("%s: error %t, %s misfits %q", name, out.IsError, got, misfits)
 	}
@@ -53,10 +48,7 @@ func TestToolsAreTheMarkedVerbsThatTheRoleMayUse(t *testing.T) {
 			if a.ReadOnlyHint != (v.Effect == verb.Read) || *a.DestructiveHint != (v.Effect == verb.Destroy) || tool.Description != v.About {
 				t.Errorf("%s is annotated as %+v, its effect is %s", tool.Name, a, v.Effect)
 			}
-			text, err := json.Marshal(tool.InputSchema)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := musttest.JSON(t, tool.InputSchema)
 			for _, by := range v.By {
 				if strings.Contains(string(text), `"`+by+`":`) {
 					t.Errorf("%s asks for %s: %s", tool.Name, by, text)

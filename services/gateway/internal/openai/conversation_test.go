@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/openai"
 )
@@ -14,9 +15,7 @@ import (
 func request(t *testing.T, text string) *verb.ChatRequest {
 	t.Helper()
 	var r verb.ChatRequest
-	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Decode(t, []byte(text), &r)
 	return &r
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/openai"
 )
@@ -17,16 +18,14 @@ func TestARequestForAResponseIsAConversation(t *testing.T) {
 		`{"model":"m","input":"a","instructions":"Be brief."}`: {last: "a", instructions: "Be brief."},
 		`{"model":"m","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]},{"type":"reasoning","summary":[]},
 			{"type":"message","role":"assistant","content":[{"type":"output_text","text":"b"}]},{"role":"user","content":"c"}]}`: {last: "c", past: "ab"},
-		`{"model":"m","input":"a","background":true}`: {field: "background"},
-		`{"model":"m","input":7}`:                     {field: "input"},
+		`{"model":"m","input":"a","background":true}`:                                       {field: "background"},
+		`{"model":"m","input":7}`:                                                           {field: "input"},
 		`{"model":"m","input":[{"type":"function_call_output","call_id":"x","output":""}]}`: {field: "input[0].type"},
 		`{"model":"m","input":"a","tools":[{}]}`:                                            {field: "tools"},
 		`{"model":"m","input":"a","text":{"format":{"type":"json_schema"}}}`:                {field: "response_format"},
 	} {
 		var r verb.ResponseRequest
-		if err := json.Unmarshal([]byte(text), &r); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Decode(t, []byte(text), &r)
 		chat, err := openai.ReadResponse(&r)
 		var c *openai.Conversation
 		if err == nil {

@@ -1,13 +1,13 @@
 package render_test
 
 import (
-	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/html"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/render"
 )
 
@@ -135,10 +135,7 @@ func TestTokensAreColouredByTheirClass(t *testing.T) {
 }
 
 func TestADifferenceShowsWhatChangedWithItsSurroundings(t *testing.T) {
-	before, err := json.Marshal(map[string]any{"b": 1, "a": []int{1, 2, 3, 4, 5, 6, 7, 8, 9}, "z": "<x>"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := musttest.JSON(t, map[string]any{"b": 1, "a": []int{1, 2, 3, 4, 5, 6, 7, 8, 9}, "z": "<x>"})
 	page, _ := render.Diff(string(before), `{"z":"<x>","b":2,"a":[1,2,3,4,5,6,7,8,9]}`)
 	if strings.Count(page, "diff-del") != 1 || strings.Count(page, "diff-add") != 1 || !strings.Contains(page, "diff-skip") || strings.Contains(page, ">1,<") {
 		t.Error(page)

@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -48,9 +49,7 @@ func TestTheDescriptionIsValidOpenAPI(t *testing.T) {
 		Paths      map[string]map[string]json.RawMessage
 		Components struct{ Schemas map[string]json.RawMessage }
 	}
-	if err := json.Unmarshal([]byte(text), &paths); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Decode(t, []byte(text), &paths)
 	for _, v := range verb.All() {
 		for _, path := range v.Paths() {
 			if paths.Paths[strings.Replace(path, "...}", "}", 1)][strings.ToLower(v.Method)] == nil {

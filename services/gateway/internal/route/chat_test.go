@@ -15,6 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
 )
@@ -43,9 +44,7 @@ func talk(t *testing.T, change func(*routeSettings)) *talks {
 		`{"id":"scribe","name":"The Scribe","kind":"llm","description":"Writes"}`, `{"id":"default","name":"Odd","kind":"llm"}`, `{"id":"ghost","name":"Ghost","kind":"llm","hidden":true}`,
 	} {
 		var c events.Card
-		if err := json.Unmarshal([]byte(card), &c); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Decode(t, []byte(card), &c)
 		if _, err := k.bus.Experts().Put(t.Context(), c.ID, []byte(card), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -102,10 +101,7 @@ func (k *talks) write(job string, offset int, text string) {
 
 // finish ends a job with a result.
 func (k *talks) finish(job, result string) {
-	text, err := json.Marshal(result)
-	if err != nil {
-		k.Fatal(err)
-	}
+	text := musttest.JSON(k, result)
 	k.state(job, events.Event{Kind: events.KindJobFinished, Data: &events.JobEnded{JobMoved: events.JobMoved{Status: events.Finished}, Result: text}})
 }
 

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/route"
@@ -117,9 +117,7 @@ func (s *site) write(roles ...verb.Role) {
 	for _, role := range roles {
 		text += fmt.Sprintf("  - {user: %s, roles: [%s], token: %s}\n", role, role, token(role))
 	}
-	if err := os.WriteFile(s.tokens, []byte(text), 0o600); err != nil {
-		s.Fatal(err)
-	}
+	musttest.Write(s, s.tokens, text)
 }
 
 // request makes a request as a role; an empty role sends no token.

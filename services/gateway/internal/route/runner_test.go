@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -45,9 +46,7 @@ func TestTheListsOfAllRunnersAreOne(t *testing.T) {
 		if status != http.StatusOK {
 			t.Fatal(status, body)
 		}
-		if err := json.Unmarshal([]byte(body), into); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Decode(t, []byte(body), into)
 	}
 	if status, body := s.ask(verb.Viewer, http.MethodGet, "/api/v1/runs", ""); status != http.StatusOK || body != `{"runs":[],"total":0}` {
 		t.Errorf("without a runner: %d %s", status, body)

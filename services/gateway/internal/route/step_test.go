@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -106,19 +107,10 @@ func TestAStepIsShownAsItWasAtAnEvent(t *testing.T) {
 	if !ok {
 		t.Fatal(seqs)
 	}
-	then := read[verb.SubJobOf](s, "/api/v1/jobs/j/subjobs/b?at="+string(mustJSON(t, second)))
+	then := read[verb.SubJobOf](s, "/api/v1/jobs/j/subjobs/b?at="+string(musttest.JSON(t, second)))
 	if !strings.Contains(string(then.State), `"CREATED"`) || len(then.Runs) != 0 || then.Output != nil || then.Log != "" {
 		t.Errorf("%+v", then)
 	}
-}
-
-func mustJSON(t *testing.T, v any) []byte {
-	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }
 
 func TestFilesHavePreviewsThatDoNothing(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,6 +25,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/webhook"
@@ -423,9 +423,7 @@ func TestTheFileOfTargetsIsJudgedWhole(t *testing.T) {
 	at := filepath.Join(t.TempDir(), "webhooks.yaml")
 	read := func(text string) ([]webhook.Target, error) {
 		t.Helper()
-		if err := os.WriteFile(at, []byte("version: 1\nwebhooks:\n"+text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Write(t, at, "version: 1\nwebhooks:\n"+text)
 		return webhook.Read(at, func(name string) (string, bool) { return secret, name == "OPS" })
 	}
 	list, err := read("- {name: ops, url: 'https://ops.example.org', secrets: ['${OPS}'], events: [job.failed], on_request: true}\n- {name: near, url: 'http://10.1.2.3/x', secrets: ['" + later + "'], allow_addresses: [10.0.0.0/8]}\n")

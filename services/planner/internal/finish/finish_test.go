@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestTheMaterialIsThePlanWithWhatCameOfItInItsOrder(t *testing.T) {
@@ -59,10 +60,7 @@ func TestAnyResultGivesABoundedListOfSources(t *testing.T) {
 	for i := range 300 {
 		many = append(many, "https://a.example/"+strings.Repeat("x", i+1))
 	}
-	raw, err := json.Marshal(many)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := musttest.JSON(t, many)
 	p := &events.Plan{SubJobs: []events.SubJob{{ID: "a"}, {ID: "b"}, {ID: "c"}}}
 	m := New(Report, p, map[string]json.RawMessage{"a": deep, "b": raw, "c": json.RawMessage(`no JSON https://b.example`)})
 	if len(m.Sources) != mostSources {

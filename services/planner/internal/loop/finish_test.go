@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
@@ -174,10 +175,7 @@ func TestResultsAreReadWhereverTheyAre(t *testing.T) {
 			"skipped": {Skipped: true},
 		}
 		w.blobs["note"] = []byte("just text")
-		raw, err := json.Marshal(all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := musttest.JSON(t, all)
 		w.blobs["all"] = raw
 		o.Results, o.ResultsRef = nil, &events.Ref{Digest: "all"}
 		o.Request.PlanRef, w.blobs["plan"] = &events.Ref{Digest: "plan"}, o.Request.Plan

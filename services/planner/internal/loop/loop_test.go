@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/pkg/run/lease/leasetest"
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
@@ -235,10 +236,7 @@ func (w *ports) dies(t *testing.T, point Point, d queue.Delivery) {
 
 func (w *ports) delivery(t *testing.T, o events.Work) queue.Delivery {
 	t.Helper()
-	body, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := musttest.JSON(t, o)
 	subject := events.NewNames("").WorkFor(events.PlannerPool, events.PlannerExpert, "j", events.PlanID, 1)
 	return queue.Delivery{Subject: subject, Body: body, Trace: "00-trace", Count: 1, Receipt: receipt{w}}
 }

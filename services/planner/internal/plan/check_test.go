@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func cards() []events.Card {
@@ -76,10 +77,7 @@ func TestAPlanInAFenceIsReadWhateverTheProseAroundItHolds(t *testing.T) {
 }
 
 func TestEveryDialectDecodesIntoTheSameKindOfPlan(t *testing.T) {
-	text, err := json.Marshal(tagged3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := musttest.JSON(t, tagged3)
 	for _, test := range []struct {
 		name, plan string
 		dialect    Dialect
@@ -340,10 +338,7 @@ func TestForeignIDsAreMappedAndKept(t *testing.T) {
 	if d := cmp.Diff([]string{first.ID}, got.Plan.SubJobs[1].Dependencies); d != "" {
 		t.Error(d)
 	}
-	raw, err := json.Marshal(got.Plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := musttest.JSON(t, got.Plan)
 	again := Check(raw, cards(), options())
 	if d := cmp.Diff(got.Plan, again.Plan); d != "" {
 		t.Errorf("a checked plan changes when it is checked again: %s\n%v", d, again.Faults)

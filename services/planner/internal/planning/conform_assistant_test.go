@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
@@ -254,9 +255,7 @@ func TestOnlyPlannableExpertsAreInTheSchema(t *testing.T) {
 		} `json:"properties"`
 	}
 	call := s.calls[len(s.calls)-1]
-	if err := json.Unmarshal(call.Schema, &schema); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Decode(t, call.Schema, &schema)
 	if got := strings.Join(schema.Properties.Tasks.Items.Properties.Agent.Enum, ","); got != "Analyst,Coder 2,Price Monitor,Researcher" || !call.Strict {
 		t.Errorf("%s strict %v", got, call.Strict)
 	}

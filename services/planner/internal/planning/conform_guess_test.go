@@ -1,13 +1,13 @@
 package planning_test
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/lenient/mistake"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
@@ -62,10 +62,7 @@ func decided(t *testing.T, profile, text string) (plan string, guess bool) {
 	if !ended {
 		return "", false
 	}
-	raw, err := json.Marshal(e.Plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := musttest.JSON(t, e.Plan)
 	return string(raw), false
 }
 

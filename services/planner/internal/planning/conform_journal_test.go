@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/goldentest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
@@ -32,18 +33,14 @@ func TestSessionsRecordedByOlderVersionsFoldToTheSameEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Write(t, file, append(text, '\n'))
 		}
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var old recorded
-		if err := json.Unmarshal(text, &old); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Decode(t, text, &old)
 		set, err := built()
 		if err != nil {
 			t.Fatal(err)

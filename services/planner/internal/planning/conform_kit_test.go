@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/caller"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
@@ -120,10 +121,7 @@ func (s *stage) looked() {
 
 func (s *stage) person(answer string) *stage {
 	s.t.Helper()
-	raw, err := json.Marshal(answer)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	raw := musttest.JSON(s.t, answer)
 	return s.fact(planning.Fact{Kind: planning.Closed, Action: events.Answered, Answer: raw})
 }
 
@@ -158,13 +156,8 @@ func (s *stage) ends(kind events.Kind) *planning.Ending {
 // reread returns a value as it is read back from a journal.
 func reread(t *testing.T, value, back any) {
 	t.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, back); err != nil {
-		t.Fatal(err)
-	}
+	text := musttest.JSON(t, value)
+	musttest.Decode(t, text, back)
 }
 
 // path returns the sequence of stages.

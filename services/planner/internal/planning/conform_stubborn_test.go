@@ -1,12 +1,12 @@
 package planning_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
@@ -16,10 +16,7 @@ const most = 40
 // stubborn gives the same answer to everything, and returns the number of commands until the end.
 func stubborn(t *testing.T, s *stage, text string) int {
 	t.Helper()
-	raw, err := json.Marshal(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := musttest.JSON(t, text)
 	for n := range most {
 		c := s.Pending()
 		switch c.Kind {

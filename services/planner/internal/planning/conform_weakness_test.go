@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
@@ -116,10 +117,7 @@ func TestFieldsThatAModelLeavesOutHaveDefaults(t *testing.T) {
 // proves F-weakness-v1-c
 func TestSessionsAtOnceDoNotMeet(t *testing.T) {
 	alone := open(t, "research", "gold", review).says(handed, research(false, gather, compute)).person("accept").ends(events.KindGraphCreated)
-	want, err := json.Marshal(alone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := musttest.JSON(t, alone)
 	var all sync.WaitGroup
 	for range 32 {
 		all.Go(func() {

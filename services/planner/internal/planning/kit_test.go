@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/lenient"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
@@ -101,10 +102,7 @@ func (k *talk) fails(class Class) *talk {
 // person answers a question.
 func (k *talk) person(answer string) *talk {
 	k.t.Helper()
-	raw, err := json.Marshal(answer)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	raw := musttest.JSON(k.t, answer)
 	return k.fact(Fact{Kind: Closed, Action: events.Answered, Answer: raw})
 }
 

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // nonsense is what models and people may write: anything, and things that look valid.
@@ -146,9 +147,7 @@ func reread(t *rapid.T, facts []Fact) []Fact {
 		return facts
 	}
 	var back []Fact
-	if err := json.Unmarshal(text, &back); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Decode(t, text, &back)
 	return back
 }
 

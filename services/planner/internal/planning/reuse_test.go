@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
@@ -41,14 +42,9 @@ func TestAPlanIsTakenFromTheJobBefore(t *testing.T) {
 	if d := cmp.Diff(want, end.Warnings[0]); d != "" {
 		t.Error(d)
 	}
-	raw, err := json.Marshal(again.start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := musttest.JSON(t, again.start)
 	var recorded planning.Start
-	if err := json.Unmarshal(raw, &recorded); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Decode(t, raw, &recorded)
 	later := planning.Fold(recorded, again.ports, nil)
 	if d := cmp.Diff(again.State(), later.State()); d != "" {
 		t.Error("folded from the record:", d)

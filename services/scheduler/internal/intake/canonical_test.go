@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // slowCanonical reads a value and writes it again.
@@ -17,11 +18,7 @@ func slowCanonical(t *testing.T, text []byte) string {
 	if err := d.Decode(&value); err != nil {
 		t.Fatal(err)
 	}
-	data, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
+	return string(musttest.JSON(t, value))
 }
 
 func FuzzCanonicalJSONIsWhatReadingAndWritingGives(f *testing.F) {
@@ -35,10 +32,7 @@ func FuzzCanonicalJSONIsWhatReadingAndWritingGives(f *testing.F) {
 		if !json.Valid(text) {
 			return
 		}
-		written, err := json.Marshal(json.RawMessage(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		written := musttest.JSON(t, json.RawMessage(text))
 		if got, want := string(canonical(written)), slowCanonical(t, written); got != want {
 			t.Fatalf("%s\ngot  %s\nwant %s", text, got, want)
 		}

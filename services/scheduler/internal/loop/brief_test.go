@@ -14,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/brief"
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // shelf stores blobs, and counts the bytes that were put.
@@ -142,10 +143,7 @@ func TestEveryRunIsToldTheRequestAndWhereItsStepStands(t *testing.T) {
 	b.work()
 	b.step(events.KindSubJobReported, "s1", 1, success)
 	all, _ := b.work()
-	got, err := json.Marshal(b.brief(all["s2"]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := musttest.JSON(t, b.brief(all["s2"]))
 	want := `{"v":1,"job":"j","request":{"goal":"Write about boats","context":"for children","inputs":["a","b"]},` +
 		`"plan":{"version":1,"title":"The plan","steps":[{"id":"s1","title":"Find","status":"completed"},{"id":"s2","title":"goal 2","status":"in_progress"},{"id":"s3","title":"Check","status":"not_started"}]},` +
 		`"place":{"id":"s2","title":"goal 2","status":"in_progress","n":2,"of":3},"marks":{"completed":1,"in_progress":1,"not_started":1,"blocked":0},` +

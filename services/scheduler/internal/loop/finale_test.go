@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // worded is a job of two steps that are done, and the work that puts its result into words.
@@ -61,9 +62,7 @@ func worded(t *testing.T, steps int, also ...events.SubJobReported) (*Partition,
 func TestWhoeverFindsTheWordsGetsThePlanAsItWasCarriedOut(t *testing.T) {
 	_, w := worded(t, 2)
 	var plan events.Plan
-	if err := json.Unmarshal(w.Request.Plan, &plan); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Decode(t, w.Request.Plan, &plan)
 	goal := strings.Repeat("g", 200)
 	want := events.Plan{Title: "Two", Thought: "why", Locale: "de-DE", SubJobs: []events.SubJob{
 		{ID: "s0", Title: "Step", Goal: goal}, {ID: "s1", Title: "Step", Goal: goal, Dependencies: []string{"s0"}},

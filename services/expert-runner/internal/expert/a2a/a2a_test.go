@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a/a2atest"
@@ -47,10 +48,7 @@ func TestTheWorkIsANewTaskAndItsArtifactTheResult(t *testing.T) {
 		if !ok || own["idempotency_key"] != "j1/ask/1" || own["job"] != "j1" {
 			t.Errorf("%v", m.Metadata)
 		}
-		data, err := json.Marshal(m.Parts[1].Data())
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := musttest.JSON(t, m.Parts[1].Data())
 		if m.Parts[0].Text() != "Find the box\nContext: hall 2" || string(data) != `{"inputs":{"n":3},"results":{"a":{"output":{"hall":2}}}}` {
 			t.Errorf("%q %s", m.Parts[0].Text(), data)
 		}

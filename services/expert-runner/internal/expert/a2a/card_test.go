@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a/a2atest"
 )
@@ -60,9 +60,7 @@ func TestACardIsRefusedWithItsReason(t *testing.T) {
 func TestACardMayBeAFileOrStandInTheConfiguration(t *testing.T) {
 	agent := a2atest.Start(t, a2atest.Settings{}, func(s *a2atest.Stage) { s.Answer("hi") })
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "card.json"), agent.Card(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, filepath.Join(dir, "card.json"), agent.Card())
 	for _, card := range []any{"card.json", filepath.Join(dir, "card.json"), cardAt(agent.URL)} {
 		x, err := a2a.New(a2a.Config{Card: card}, dir)
 		if err != nil || x.Given() == nil {

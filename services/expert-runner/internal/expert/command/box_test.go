@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
@@ -95,9 +96,7 @@ func denied(t *testing.T, got *events.SubJobReported) {
 func TestFilesOfOthersAreOutOfReach(t *testing.T) {
 	t.Setenv("SECRET", "of the runner")
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "shadow"), []byte("root:secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, filepath.Join(dir, "shadow"), "root:secret")
 	inBoxes(t, func(t *testing.T, box *sandbox.Box) {
 		for name, script := range map[string]string{
 			"a file":                      `cat ` + dir + `/shadow`,
@@ -123,9 +122,7 @@ func TestFilesOfOthersAreOutOfReach(t *testing.T) {
 func TestWhatTheCardAllowsIsInReach(t *testing.T) {
 	inBoxes(t, func(t *testing.T, box *sandbox.Box) {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "data"), []byte("7"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Write(t, filepath.Join(dir, "data"), "7")
 		read := command.Config{Box: box, Policy: sandbox.Policy{Read: []string{dir}}}
 		if got := shell(t.Context(), t, read, task(), `cat `+dir+`/data`); string(got.Output) != "7" {
 			t.Errorf("got %+v %+v", got, got.Error)

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
@@ -162,9 +163,7 @@ func TestTheProgramReadsOneObject(t *testing.T) {
 		}
 		Attachments []struct{ Path string }
 	}
-	if err := json.Unmarshal(got.Output, &read); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Decode(t, got.Output, &read)
 	if read.Job != "j1" || read.SubJob != "a" || read.Run != 2 || read.Inputs["path"] != "x" || read.Lessons[0] != "look twice" {
 		t.Errorf("read %+v", read)
 	}
@@ -182,9 +181,7 @@ func TestTheEnvironmentIsClean(t *testing.T) {
 	t.Setenv("SECRET", "of the runner")
 	got := shell(t.Context(), t, command.Config{Env: map[string]string{"MODE": "fast"}}, task(), `env; pwd; ls -A`)
 	var text string
-	if err := json.Unmarshal(got.Output, &text); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Decode(t, got.Output, &text)
 	keys := map[string]bool{}
 	for _, line := range strings.Split(text, "\n") {
 		if key, _, ok := strings.Cut(line, "="); ok {
@@ -327,9 +324,7 @@ func TestArtifactsThatCannotStandBesideEachOtherGoBackWithBothNames(t *testing.T
 
 func TestABadConfigurationSaysWhatToDo(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "plain"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, filepath.Join(dir, "plain"), "x")
 	tests := map[string]struct {
 		config command.Config
 		want   string

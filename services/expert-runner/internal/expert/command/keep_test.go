@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
@@ -83,9 +84,7 @@ type bed struct {
 func lay(t *testing.T, level sandbox.Level, script string, after time.Duration) *bed {
 	t.Helper()
 	b := &bed{dir: t.TempDir()}
-	if err := os.WriteFile(b.dir+"/script", []byte(strings.Replace(script, "%s", b.dir+"/pipe", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Write(t, b.dir+"/script", strings.Replace(script, "%s", b.dir+"/pipe", 1))
 	if err := syscall.Mkfifo(b.dir+"/pipe", 0o600); err != nil {
 		t.Fatal(err)
 	}

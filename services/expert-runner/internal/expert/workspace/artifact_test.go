@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
@@ -59,23 +60,12 @@ func leave(t *testing.T, s *shelf, patterns []string, fill func(dir string)) *ev
 	return e.Report
 }
 
-func put(t *testing.T, dir, name, text string) {
-	t.Helper()
-	path := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestFilesThatPatternsNameAreStoredAndReported(t *testing.T) {
 	fill := func(dir string) {
 		for _, name := range []string{"out/b.json", "out/deep/er/a.unheardof", "top.csv", "sub/low.csv", "attachments/in.csv", "results/r.csv", "artifacts/x/in.csv", ".tmp/t.csv"} {
-			put(t, dir, name, name)
+			musttest.Write(t, filepath.Join(dir, name), name)
 		}
-		put(t, dir, "out/empty", "")
+		musttest.Write(t, filepath.Join(dir, "out/empty"), "")
 	}
 	tests := map[string][]string{
 		"out/**":              {"b.json", "deep/er/a.unheardof", "empty"},
@@ -127,20 +117,20 @@ func TestWhatCannotBeAnArtifactIsRefusedWithAReason(t *testing.T) {
 		"a line":   {func(dir string) error { return os.WriteFile(dir+"/out/a\nb", nil, 0o600) }, events.CodeInvalid, "has a name"},
 		"too many": {func(dir string) error {
 			for i := range MaxArtifacts + 1 {
-				put(t, dir, fmt.Sprintf("out/%d", i), "")
+				musttest.Write(t, filepath.Join(dir, fmt.Sprintf("out/%d", i)), "")
 			}
 			return nil
 		}, events.CodeTooLarge, "more than 64 artifacts"},
 		"too much": {func(dir string) error {
-			put(t, dir, "out/large", "")
+			musttest.Write(t, filepath.Join(dir, "out/large"), "")
 			return os.Truncate(dir+"/out/large", MaxArtifactBytes+1) // Sparse.
 		}, events.CodeTooLarge, "bytes together"},
 		"too deep": {func(dir string) error {
 			return os.MkdirAll(dir+"/out"+strings.Repeat("/d", maxDeep), 0o700)
 		}, events.CodeTooLarge, "folders deep"},
 		"the same name": {func(dir string) error {
-			put(t, dir, "out/x", "")
-			put(t, dir, "x", "")
+			musttest.Write(t, filepath.Join(dir, "out/x"), "")
+			musttest.Write(t, filepath.Join(dir, "x"), "")
 			return nil
 		}, events.CodeDuplicateID, "same name"},
 	}
@@ -162,12 +152,12 @@ func TestWhatCannotBeAnArtifactIsRefusedWithAReason(t *testing.T) {
 
 func TestAFileThatCannotBeStoredEndsTheRunWithItsName(t *testing.T) {
 	s := &shelf{err: &events.Fault{Code: events.CodeTooLarge, Message: "it can never be stored"}}
-	r := leave(t, s, DefaultArtifacts(), func(dir string) { put(t, dir, "out/a", "a") })
+	r := leave(t, s, DefaultArtifacts(), func(dir string) { musttest.Write(t, filepath.Join(dir, "out/a"), "a") })
 	if r.Outcome != events.ExecutionError || r.Error.Code != events.CodeTooLarge || r.Error.Message != `artifact "out/a": it can never be stored` {
 		t.Errorf("%+v %+v", r, r.Error)
 	}
 	s = &shelf{err: context.Canceled}
-	r = leave(t, s, DefaultArtifacts(), func(dir string) { put(t, dir, "out/a", "a") })
+	r = leave(t, s, DefaultArtifacts(), func(dir string) { musttest.Write(t, filepath.Join(dir, "out/a"), "a") })
 	if r.Outcome != events.ExecutionError || r.Error.Code != events.CodeExecution {
 		t.Errorf("%+v %+v", r, r.Error)
 	}
@@ -176,7 +166,7 @@ func TestAFileThatCannotBeStoredEndsTheRunWithItsName(t *testing.T) {
 func TestManyFilesAreLookedThroughWithinABound(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 600 { // More than one read returns.
-		put(t, dir, fmt.Sprintf("out/%d", i), "")
+		musttest.Write(t, filepath.Join(dir, fmt.Sprintf("out/%d", i)), "")
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {

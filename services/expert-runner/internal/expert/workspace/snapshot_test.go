@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 )
 
@@ -128,10 +129,7 @@ func TestStepsOfAWorkspaceAreRepeatedWithoutTheirPrograms(t *testing.T) {
 
 // Names in an archive cannot leave the workspace.
 func TestChangesCannotLeaveTheWorkspace(t *testing.T) {
-	outside := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(outside, []byte("kept"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	outside := musttest.Temp(t, "secret", "kept")
 	var data []byte
 	store := func(_ context.Context, file io.ReadSeeker) (events.Ref, error) {
 		var err error

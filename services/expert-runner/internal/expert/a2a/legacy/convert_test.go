@@ -1,7 +1,6 @@
 package legacy
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -10,6 +9,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // sent lists requests to send a message, with every kind of part and setting.
@@ -45,20 +46,11 @@ func sent() map[string]*a2a.SendMessageRequest {
 func TestARequestIsWrittenAsTheSDKWritesIt(t *testing.T) {
 	for name, r := range sent() {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(written(t, a2av0.FromV1SendMessageRequest(r)), written(t, sendParams(r))); diff != "" {
+			if diff := cmp.Diff(string(musttest.JSON(t, a2av0.FromV1SendMessageRequest(r))), string(musttest.JSON(t, sendParams(r)))); diff != "" {
 				t.Errorf("-SDK +ours:\n%s", diff)
 			}
 		})
 	}
-}
-
-func written(t *testing.T, params any) string {
-	t.Helper()
-	raw, err := json.Marshal(params)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(raw)
 }
 
 // told lists events of agents, with every kind, part and state.
