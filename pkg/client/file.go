@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -132,7 +133,7 @@ func (x *Export) Write(w io.Writer) error {
 			return err
 		}
 	}
-	for _, digest := range sortedKeys(x.Blobs) {
+	for _, digest := range slices.Sorted(maps.Keys(x.Blobs)) {
 		if err := writeBlob(out, digest, x.Blobs[digest]); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ func (x *Export) Journaled() []string {
 	for _, r := range x.Journals {
 		seen[x.subJobOf(r)] = true
 	}
-	return sortedKeys(seen)
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // Journals reads the records of a SubJob's runs: calls, and what agents and models said.
@@ -89,7 +90,7 @@ func (x *Export) timed(created time.Time, get joblog.Payloads) ([]verb.CallLine,
 		bySubJob[subjob] = append(bySubJob[subjob], r.entry())
 	}
 	var list []verb.CallLine
-	for _, subjob := range sortedKeys(bySubJob) {
+	for _, subjob := range slices.Sorted(maps.Keys(bySubJob)) {
 		calls, err := joblog.Calls(bySubJob[subjob], get)
 		if err != nil {
 			return nil, err
@@ -250,7 +251,7 @@ func ahead(subjob string, e *run.Entry, ended int) bool {
 // appendAll appends the missing records, journals concurrently: each record waits for the previous one of its journal.
 func (a Archive) appendAll(ctx context.Context, copies map[string]*journalCopy) error {
 	open := make([]*journalCopy, 0, len(copies))
-	for _, subject := range sortedKeys(copies) {
+	for _, subject := range slices.Sorted(maps.Keys(copies)) {
 		open = append(open, copies[subject])
 	}
 	for {

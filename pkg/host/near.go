@@ -3,6 +3,8 @@ package host
 import (
 	"slices"
 	"strings"
+
+	"github.com/jobgraph/jobgraph/pkg/events/near"
 )
 
 // Near returns up to three existing names similar to one that was not found, the most similar first.
@@ -13,7 +15,7 @@ func Near(name string, names []string) []string {
 	}
 	var list []scored
 	for _, other := range names {
-		d := distance(name, other)
+		d := near.Distance(name, other)
 		if len(name) >= 4 && strings.HasPrefix(other, name) {
 			d = 0
 		}
@@ -62,30 +64,9 @@ func Meant(name string, known []string) string {
 func nearest(name string, candidates []string) string {
 	best, least := "", max(2, len(name)/3)+1
 	for _, candidate := range candidates {
-		if d := distance(name, candidate); d < least {
+		if d := near.Distance(name, candidate); d < least {
 			best, least = candidate, d
 		}
 	}
 	return best
-}
-
-// distance counts the characters to insert, delete or replace to turn a into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/near"
 )
 
 //go:embed zones.txt
@@ -51,7 +52,7 @@ func CloseZones(text string) []string {
 		name = strings.TrimSpace(name)
 		whole := plainZone(name)
 		city := whole[strings.LastIndexByte(whole, '/')+1:]
-		far := min(distance(whole, wanted), 1+distance(city, last))
+		far := min(near.Distance(whole, wanted), 1+near.Distance(city, last))
 		if len(last) >= 4 && strings.Contains(whole, last) {
 			far = min(far, 2)
 		}
@@ -70,26 +71,4 @@ func CloseZones(text string) []string {
 // plainZone is a name in lower case with one spelling of what separates its words.
 func plainZone(name string) string {
 	return strings.NewReplacer(" ", "_", "-", "_", "\\", "/").Replace(strings.ToLower(strings.TrimSpace(name)))
-}
-
-// distance is the number of letters to insert, delete or replace to turn a into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			next := min(row[j+1], row[j]) + 1
-			if a[i] == b[j] {
-				next = min(next, corner)
-			} else {
-				next = min(next, corner+1)
-			}
-			corner, row[j+1] = row[j+1], next
-		}
-	}
-	return row[len(b)]
 }

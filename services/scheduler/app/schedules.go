@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/pkg/service"
@@ -28,18 +29,35 @@ func (r *scheduler) newKeeper() *recurring.Keeper {
 
 // schedules maintains all schedules and starts their runs.
 func (r *scheduler) schedules(work context.Context) host.Member {
-	return host.Member{Name: "schedules", Run: func(ctx context.Context, ready func()) error {
-		var facts *bus.Subscription
+	return reading("schedules", r.bus.Schedules().Follow, func(ctx context.Context, facts *bus.Subscription) error {
+		return r.keeper.Run(ctx, work, facts)
+	})
+}
+
+// steps executes steps that recur: it creates their schedules.
+func (r *scheduler) steps(work context.Context) host.Member {
+	open := func(ctx context.Context) (*bus.Subscription, error) {
+		return r.bus.Queues().Consume(ctx, r.bus.Queues().ForeignConsumer(schedule.Pool))
+	}
+	return reading("steps that recur", open, func(ctx context.Context, queue *bus.Subscription) error {
+		return r.keeper.Steps(ctx, work, queue)
+	})
+}
+
+// reading opens a subscription, again until that succeeds, and runs on it.
+func reading(name string, open func(context.Context) (*bus.Subscription, error), run func(context.Context, *bus.Subscription) error) host.Member {
+	return host.Member{Name: name, Run: func(ctx context.Context, ready func()) error {
+		var from *bus.Subscription
 		err := bus.Await(ctx, func() (err error) {
-			facts, err = r.bus.Schedules().Follow(ctx)
+			from, err = open(ctx)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		defer facts.Stop()
+		defer from.Stop()
 		ready()
-		return r.keeper.Run(ctx, work, facts)
+		return run(ctx, from)
 	}}
 }
 

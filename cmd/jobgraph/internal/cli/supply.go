@@ -11,7 +11,6 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
-	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -39,7 +38,7 @@ func (g supplies) writeBudgets(lines []verb.BudgetLine) error {
 	table := output.Table{Head: []string{"SCOPE", "ID", "SPENT", "LIMIT", "LEFT", "RENEWS"}}
 	for _, l := range lines {
 		table.Rows = append(table.Rows, output.Row{Name: strings.TrimSpace(l.Scope + " " + l.ID), Value: l, Cells: []string{
-			l.Scope, dash(l.ID), amount(l.Spent), amount(l.Limit), amount(l.Left), moment(l.Renews),
+			l.Scope, dash(l.ID), dash(spent(l.Spent)), dash(spent(l.Limit)), dash(spent(l.Left)), moment(l.Renews),
 		}})
 	}
 	if len(table.Rows) == 0 && !g.app.machine() && g.app.output != "name" {
@@ -47,18 +46,6 @@ func (g supplies) writeBudgets(lines []verb.BudgetLine) error {
 		return nil
 	}
 	return g.app.write(table)
-}
-
-// amount shows tokens and money; "-" if both are zero.
-func amount(s events.Spent) string {
-	var parts []string
-	if s.Tokens > 0 {
-		parts = append(parts, fmt.Sprintf("%d tokens", s.Tokens))
-	}
-	if s.CostUSD > 0 {
-		parts = append(parts, fmt.Sprintf("%.4f USD", s.CostUSD))
-	}
-	return dash(strings.Join(parts, ", "))
 }
 
 func (g supplies) poolsCommand() *cobra.Command {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
 // Bucket is the bucket of cards: bus.KV over the bucket of experts.
@@ -85,7 +86,7 @@ func (c *Catalog) Run(ctx context.Context, ready func(), again <-chan struct{}) 
 		stop, err := c.follow(ctx, ready)
 		if err != nil {
 			c.log.Warn("cannot read the cards of experts; retrying", "error", err)
-			rest(ctx)
+			_ = lease.Pause(ctx, retryWatch) // Fails only when ctx ends, which the loop sees.
 			continue
 		}
 		select {
@@ -95,16 +96,6 @@ func (c *Catalog) Run(ctx context.Context, ready func(), again <-chan struct{}) 
 		stop()
 	}
 	return nil
-}
-
-// rest waits for retryWatch or the end of ctx.
-func rest(ctx context.Context) {
-	timer := time.NewTimer(retryWatch)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }
 
 // follow builds a new set of cards. It replaces the present set once the bucket was read completely, and is kept up to date

@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -139,7 +140,7 @@ func (s draftStage) judge(r *plan.Result) On {
 	case s.start.decides() && s.whole() && len(r.Questions) > 0:
 		return s.missing(r.Questions)
 	case s.start.decides() && s.whole() && r.Steps == 0 && head.HasEnoughContext != nil && !*head.HasEnoughContext && (head.Adequate == nil || *head.Adequate):
-		return s.missing([]plan.Question{{Prompt: firstOf(strings.TrimSpace(said), strings.TrimSpace(head.Thought), s.state.Query)}})
+		return s.missing([]plan.Question{{Prompt: cmp.Or(strings.TrimSpace(said), strings.TrimSpace(head.Thought), s.state.Query)}})
 	case head.Adequate != nil && !*head.Adequate && s.whole() && s.start.Profile.Plan.Inadequate != "reject" && strings.TrimSpace(said) != "":
 		return s.inadequate(said)
 	case r.Answer != "" && s.whole():
@@ -171,7 +172,7 @@ func (s draftStage) judge(r *plan.Result) On {
 func declined(r *plan.Result, said string) string {
 	switch inadequate := r.Head.Adequate != nil && !*r.Head.Adequate; {
 	case inadequate || r.Steps == 0:
-		return firstOf(strings.TrimSpace(said), strings.TrimSpace(r.Head.Thought))
+		return cmp.Or(strings.TrimSpace(said), strings.TrimSpace(r.Head.Thought))
 	}
 	return ""
 }

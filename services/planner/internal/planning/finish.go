@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -122,7 +123,7 @@ func (s finishStage) verified(text string) string {
 	for _, turn := range s.start.History {
 		known.Add(turn.User, turn.Answer)
 	}
-	how, mark, hint := firstOf(s.start.Profile.Citations, finish.Mark), " (not verified)", "they are marked; citations of the profile also takes them out, or keeps them"
+	how, mark, hint := cmp.Or(s.start.Profile.Citations, finish.Mark), " (not verified)", "they are marked; citations of the profile also takes them out, or keeps them"
 	if plan.Chinese(s.state.Locale) {
 		mark = "（未核实）"
 	}
@@ -156,7 +157,7 @@ func (s finishStage) word(text string, by Author) On {
 	s.state.Author, s.state.Words = by, text
 	prompt, ok := s.render("closing")
 	if s.state.Answer = strings.TrimSpace(prompt.User); !ok || s.state.Answer == "" {
-		s.state.Answer = firstOf(text, "Plan completed.")
+		s.state.Answer = cmp.Or(text, "Plan completed.")
 	}
 	return OnAnswered
 }

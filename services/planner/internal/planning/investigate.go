@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -47,7 +48,7 @@ func (s investigateStage) scout() (id, wanted string) {
 		id = plan.Called(s.state.Cards, rules.Tool)
 	}
 	if id == "" {
-		wanted = firstOf(rules.Expert, rules.Needs, rules.Tool)
+		wanted = cmp.Or(rules.Expert, rules.Needs, rules.Tool)
 	}
 	return id, wanted
 }

@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -212,7 +213,7 @@ func (s *core) schedules(p *events.Plan) []string {
 		if s.start.decides() {
 			when = plan.Recurs(j.Schedule, s.next(j.Schedule))
 		}
-		list = append(list, strings.TrimSpace(firstOf(j.Title, j.Goal)+": "+when))
+		list = append(list, strings.TrimSpace(cmp.Or(j.Title, j.Goal)+": "+when))
 	}
 	return list
 }
@@ -227,7 +228,7 @@ func (s *core) next(when *events.Schedule) time.Time {
 	if next.IsZero() {
 		return next
 	}
-	return next.In(s.zone(firstOf(when.Timezone, s.start.Request.Timezone)))
+	return next.In(s.zone(cmp.Or(when.Timezone, s.start.Request.Timezone)))
 }
 
 // zones finds a time zone through the port.
@@ -246,15 +247,6 @@ func (s *core) zone(name string) *time.Location {
 	return time.UTC
 }
 
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
 // experts returns the cards that plans may use, sorted by id.
 func (s *core) experts() []Expert {
 	var list []Expert
@@ -264,7 +256,7 @@ func (s *core) experts() []Expert {
 			continue
 		}
 		e := Expert{
-			ID: c.ID, Name: firstOf(c.Name, c.ID), Description: c.Description, Skills: c.Skills, Tags: c.Tags, Languages: c.Languages, Examples: examples(c.Examples, s.start.Examples[c.ID]),
+			ID: c.ID, Name: cmp.Or(c.Name, c.ID), Description: c.Description, Skills: c.Skills, Tags: c.Tags, Languages: c.Languages, Examples: examples(c.Examples, s.start.Examples[c.ID]),
 			Live: c.Seen.IsZero() || s.start.Now.Sub(c.Seen) <= liveFor,
 		}
 		if c.Pure {

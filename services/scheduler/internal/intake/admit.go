@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
@@ -308,7 +310,7 @@ func (a *Admitter) checkRefs(ctx context.Context, r *events.Request) error {
 	}
 	var known map[string]bool
 	var faults events.Faults
-	for _, field := range sortedKeys(refs) {
+	for _, field := range slices.Sorted(maps.Keys(refs)) {
 		ref := refs[field]
 		if ref == nil {
 			continue

@@ -5,7 +5,6 @@ import (
 	"encoding/base32"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -75,13 +74,4 @@ func digestOf(r *events.Request) (string, error) {
 	}
 	sum := sha256.Sum256(canonical(data))
 	return hex.EncodeToString(sum[:]), nil
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -224,8 +224,13 @@ func (k *Keeper) condense(ctx context.Context, p *recur.Plan) error {
 
 // Ends receives the ends of jobs until ctx ends, and publishes those of the runs of schedules.
 func (k *Keeper) Ends(ctx context.Context, reader Reader) error {
+	return each(ctx, reader, readAtOnce, func(d *bus.Delivery) { k.end(ctx, d) })
+}
+
+// each handles all deliveries of a reader until ctx ends; then it returns nil. Errors: the reader's.
+func each(ctx context.Context, reader Reader, most int, handle func(*bus.Delivery)) error {
 	for {
-		list, err := reader.Next(ctx, readAtOnce)
+		list, err := reader.Next(ctx, most)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -233,7 +238,7 @@ func (k *Keeper) Ends(ctx context.Context, reader Reader) error {
 			return err
 		}
 		for i := range list {
-			k.end(ctx, &list[i])
+			handle(&list[i])
 		}
 	}
 }

@@ -22,18 +22,10 @@ const (
 // Steps creates the schedules of steps that recur, until ctx ends; the current one is finished with work. A step is done once its
 // schedule exists: its output names the schedule, and the runs are separate jobs.
 func (k *Keeper) Steps(ctx, work context.Context, reader Reader) error {
-	for {
-		list, err := reader.Next(ctx, stepsAtOnce)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read steps that recur: %w", err)
-		}
-		for i := range list {
-			k.serveStep(work, &list[i])
-		}
+	if err := each(ctx, reader, stepsAtOnce, func(d *bus.Delivery) { k.serveStep(work, d) }); err != nil {
+		return fmt.Errorf("read steps that recur: %w", err)
 	}
+	return nil
 }
 
 func (k *Keeper) serveStep(ctx context.Context, d *bus.Delivery) {
