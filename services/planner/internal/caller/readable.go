@@ -101,8 +101,9 @@ func (r *readable) begin(text string) {
 func unfenced(text []byte) string {
 	s := strings.TrimSpace(string(text))
 	s = strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(s, "```json"), "```"))
-	if strings.HasPrefix(s, "<") && strings.HasSuffix(s, ">") && !strings.ContainsAny(s, " \n") {
-		return ""
+	last := s[strings.LastIndexByte(s, '\n')+1:]
+	if strings.HasPrefix(last, "<") && strings.HasSuffix(last, ">") && !strings.Contains(last, " ") {
+		s = strings.TrimSpace(strings.TrimSuffix(s, last))
 	}
 	return s
 }

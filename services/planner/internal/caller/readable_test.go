@@ -57,6 +57,9 @@ func TestAPlanIsShownAsTextWhileItIsWritten(t *testing.T) {
 				"\"steps\":[{\"need_search\":true,\"title\":\"Gather\",\"description\":\"look\"},{\"description\":\"Write it\",\"step_type\":\"x\"}]}\n```",
 			[]string{"text text: Here it is:\n", "thinking thought: Compare \"A\" and\nB é😀", "plan plan: A or B\n- Gather\n- Write it\n"},
 		},
+		"a plan in tags behind words": {
+			true, "Here it is:\n<decomposition>\n{\"s1\":{\"goal\":\"Find\"}}\n</decomposition>", []string{"text text: Here it is:\n", "plan plan: - Find\n"},
+		},
 		"subtasks by id": {
 			true, `{"s1":{"goal":"Find","context":"c","thinking":"hidden"},"s2":{"goal":"Tell","dependencies":["s1"]}}`, []string{"plan plan: - Find\n- Tell\n"},
 		},
