@@ -43,12 +43,12 @@ func atKeyboard(t *testing.T, dir string, vars []string, words ...string) *keybo
 	return k
 }
 
-func (k *keyboard) until(t *testing.T, part string) {
+func (k *keyboard) until(t *testing.T, parts ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := k.seen.until(ctx, part); err != nil {
-		t.Fatalf("%q is never shown: %s", part, k.seen.String())
+	if err := k.seen.until(ctx, parts...); err != nil {
+		t.Fatalf("%q is never shown: %s", parts, k.seen.String())
 	}
 }
 

@@ -37,11 +37,11 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.text.Write(p)
 }
 
-// until waits for a text in the output.
-func (o *output) until(ctx context.Context, part string) error {
+// until waits for texts in the output, one behind the other.
+func (o *output) until(ctx context.Context, parts ...string) error {
 	for {
 		o.mu.Lock()
-		if strings.Contains(o.text.String(), part) {
+		if inOrder(o.text.String(), parts) {
 			o.mu.Unlock()
 			return nil
 		}
@@ -56,6 +56,17 @@ func (o *output) until(ctx context.Context, part string) error {
 			return ctx.Err()
 		}
 	}
+}
+
+func inOrder(text string, parts []string) bool {
+	for _, part := range parts {
+		_, behind, found := strings.Cut(text, part)
+		if !found {
+			return false
+		}
+		text = behind
+	}
+	return true
 }
 
 func (o *output) String() string {

@@ -71,9 +71,10 @@ func TestThePageShowsTheRecordingOfATerminal(t *testing.T) {
 	k.press(t, "2\n")
 	k.until(t, "yes, or why not> ")
 	k.press(t, "yes\n")
-	k.until(t, strings.TrimSpace(halves[0]))
+	const complete = "\x1b[J" // The end of a picture.
+	k.until(t, strings.TrimSpace(halves[0]), complete)
 	meanwhile := k.seen.String()
-	meanwhile = meanwhile[:strings.LastIndex(meanwhile, "\x1b[J")]
+	meanwhile = meanwhile[:strings.LastIndex(meanwhile, complete)]
 	close(second)
 	if code := k.end(); code != 0 {
 		t.Fatalf("exit code %d: %s", code, k.seen.String())
