@@ -23,8 +23,8 @@ type faults struct {
 	count       int
 	inFlight    int
 	overlapping int
-	begun    time.Time
-	stays    []Stay
+	begun       time.Time
+	stays       []Stay
 }
 
 func newFaults(f *fleet, l *load, rng *rand.Rand) *faults {

@@ -32,10 +32,10 @@ func TestMarksAreReadAsTheyAreAdded(t *testing.T) {
 		want  int
 	}{
 		{fmt.Sprintf("begin j s 1 10 %d\n", now.UnixNano()), 1},
-		{"begin j t 1 11 ", 1},                              // Incomplete.
-		{fmt.Sprintf("%d\n", now.UnixNano()), 2},            // The rest of it.
+		{"begin j t 1 11 ", 1},                                // Incomplete.
+		{fmt.Sprintf("%d\n", now.UnixNano()), 2},              // The rest of it.
 		{fmt.Sprintf("end j s 1 10 %d\n", now.UnixNano()), 1}, // One has ended,
-		{"alive j t 1\n", 1},                                // and a damaged line changes nothing.
+		{"alive j t 1\n", 1},                                  // and a damaged line changes nothing.
 	} {
 		if add(step.added); m.atWork(now) != step.want {
 			t.Errorf("step %d: %d at work, want %d", i, m.atWork(now), step.want)

@@ -103,13 +103,14 @@ func taskOf(pid int) (task, bool) {
 	if err != nil {
 		return task{}, false
 	}
-	// The name, in parentheses, may contain anything; proc(5) numbers the fields, the first after the name is 3.
+	// The name, in parentheses, may contain anything. The fields behind it are counted from 0; in proc(5) they are 3, 4 and 20.
+	const state, ppid, threadCount = 0, 1, 17
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) < 18 {
+	if len(fields) <= threadCount {
 		return task{}, false
 	}
-	parent, _ := strconv.Atoi(fields[4-3])
-	threads, _ := strconv.ParseInt(fields[20-3], 10, 64) // The kernel writes numbers.
+	parent, _ := strconv.Atoi(fields[ppid])
+	threads, _ := strconv.ParseInt(fields[threadCount], 10, 64) // The kernel writes numbers.
 	// The state is that of the first thread.
-	return task{parent: parent, threads: threads, asleep: threads <= 1 && fields[3-3] != "R"}, true
+	return task{parent: parent, threads: threads, asleep: threads <= 1 && fields[state] != "R"}, true
 }
