@@ -96,7 +96,7 @@ func TestThePageShowsTheRecordingOfATerminal(t *testing.T) {
 }
 
 // The parts of a recording that differ every time: job ids, and times, which a row may lack if its step ended at once. A step that
-// has just begun may not be shown as running yet.
+// has just begun may not be shown as claimed or running yet.
 var differs = []struct {
 	pattern *regexp.Regexp
 	by      string
@@ -104,7 +104,7 @@ var differs = []struct {
 	{regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "ID"},
 	{regexp.MustCompile(` +[0-9.]+m?s\b`), ""},
 	{regexp.MustCompile(`(?m) +$`), ""},
-	{regexp.MustCompile(`(?m)^  [·▶] `), "  · "},
+	{regexp.MustCompile(`(?m)^  [·▶▷] `), "  · "},
 }
 
 func steady(text string) string {
