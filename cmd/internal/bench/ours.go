@@ -123,6 +123,17 @@ type oursDriver struct {
 	bus *bus.Bus
 }
 
+// announced waits until the catalogue has an expert. With roles a scheduler writes the cards of a runner, which may be ready before it.
+func (d *oursDriver) announced(ctx context.Context) error {
+	return bus.Await(ctx, func() error {
+		cards, err := d.bus.Experts().List(ctx)
+		if err == nil && len(cards) == 0 {
+			return fmt.Errorf("%w: no expert is announced yet", bus.ErrUnavailable)
+		}
+		return err
+	})
+}
+
 // ofEveryJob returns the subject of a kind of event in all jobs.
 func (d *oursDriver) ofEveryJob(kind events.Kind, rest string) string {
 	return d.bus.Names().Prefix() + ".event.*.*." + string(kind) + rest

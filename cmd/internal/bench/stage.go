@@ -74,6 +74,9 @@ func raise(ctx context.Context, c scene) (*stage, error) {
 			err = errors.Join(err, s.cast.add(ctx, p))
 		}
 	}
+	if d, ours := s.driver.(*oursDriver); err == nil && ours && c.secure {
+		err = d.announced(ctx)
+	}
 	if err != nil {
 		return nil, errors.Join(err, s.strike())
 	}
