@@ -15,7 +15,7 @@ import (
 // A stream drops a message whose id it has seen, whatever the message is and no matter who published the first one with that id. Ids of facts
 // and requests can be predicted, so a program that may publish anything into the stream could use them first. A message that was dropped as
 // the repeat of a different one is therefore published again under an id that cannot be predicted. Into the stream of work only the engine
-// publishes (see PutBack), since nobody can tell what a message was once its runner has settled it.
+// publishes (see PutBack): a message that its runner has settled is gone, and cannot be compared.
 
 // named is a message with an id, kept until its acknowledgement has come.
 type named struct {

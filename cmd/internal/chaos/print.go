@@ -31,7 +31,7 @@ func (r *Report) Print(to io.Writer) error {
 	line("  repeated in flight, as declared", r.Repeated)
 	line("  of them beside the first one", r.Twice)
 	line("questions about unknown outcomes", r.Questions)
-	line("  of which the program had not begun", r.NeverBegun)
+	line("  before the program had begun", r.NeverBegun)
 	for _, name := range names() {
 		line(name, len(r.Violations[name]))
 		for i, text := range r.Violations[name] {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/jobgraph/jobgraph/pkg/drawing"
+	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 )
 
 // helpWidth limits the columns of help texts, on every terminal.
@@ -102,25 +102,7 @@ func wrapped(text string) string {
 		if indent == "" {
 			indent = line[:len(line)-len(strings.TrimLeft(line, " "))]
 		}
-		lines[i] = breakLine(line, len(indent))
+		lines[i] = output.WrapLine(line, helpWidth, len(indent))
 	}
 	return strings.Join(lines, "\n")
-}
-
-func breakLine(line string, indent int) string {
-	var b strings.Builder
-	for drawing.Width(line) > helpWidth {
-		at := -1
-		for i, r := range line {
-			if r == ' ' && i > indent && drawing.Width(line[:i]) <= helpWidth {
-				at = i
-			}
-		}
-		if at < 0 {
-			break // A single word is longer.
-		}
-		b.WriteString(strings.TrimRight(line[:at], " ") + "\n")
-		line = strings.Repeat(" ", indent) + line[at+1:]
-	}
-	return b.String() + line
 }

@@ -16,18 +16,19 @@ func Wrap(text string, width int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		if drawing.Width(line) > width {
-			lines[i] = wrapLine(line, width)
+			indent := len(line) - len(strings.TrimLeft(line, " "))
+			if strings.HasPrefix(line[indent:], "→ ") {
+				indent += 2
+			}
+			lines[i] = WrapLine(line, width, indent)
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-func wrapLine(line string, width int) string {
+// WrapLine breaks a line like Wrap, but not before a column; from there its continuations begin.
+func WrapLine(line string, width, indent int) string {
 	rest := strings.TrimLeft(line, " ")
-	indent := len(line) - len(rest)
-	if strings.HasPrefix(rest, "→ ") {
-		indent += 2
-	}
 	margin := strings.Repeat(" ", indent)
 	var b strings.Builder
 	b.WriteString(line[:len(line)-len(rest)])
@@ -36,7 +37,7 @@ func wrapLine(line string, width int) string {
 		wide := drawing.Width(word)
 		switch {
 		case first:
-		case column+1+wide > width:
+		case column+1+wide > width && column >= indent:
 			b.WriteString("\n" + margin)
 			column = indent
 		default:

@@ -226,7 +226,7 @@ func coverProc(tests string) int {
 // hoard is the program whose processes together exceed their memory; hoarder is one of them.
 const hoard, hoarder = "hoard", "hoarder"
 
-// TestProcessesCannotHaveMoreMemoryTogether uses processes each of which has little memory.
+// TestProcessesCannotHaveMoreMemoryTogether starts processes that each have little memory.
 func TestProcessesCannotHaveMoreMemoryTogether(t *testing.T) {
 	atLevels(t, func(t *testing.T, level sandbox.Level, box *sandbox.Box) {
 		got := try(t, box, hoard, string(level))
