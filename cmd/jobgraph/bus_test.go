@@ -25,7 +25,10 @@ refused ` + "`submit`" + ` lists all faults. ` + "`nats micro info jobgraph-sche
 Each request gets one answer, except ` + "`runs`" + ` and ` + "`runners`" + `, which every runner answers: ` + "`nats req --replies=0 --timeout=1s`" + ` shows all.
 
 The examples run one after the other on one bus with experts of kinds human and command; a test runs them again and compares. What differs from
-run to run, such as times, sequences and ids, is replaced by ` + "`…`" + `; long replies are cut there.
+run to run, such as times, sequences and ids, is replaced by ` + "`…`" + `; long replies end there.
+
+Runners and gateways also ask a scheduler to write, on ` + "`jobs.card.…`" + ` and ` + "`jobs.keep.…`" + `. These subjects are internal and may
+change.
 `
 
 // example is a request of the page. It is sent once job, if given, has reached status, and repeated until its reply contains a

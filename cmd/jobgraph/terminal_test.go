@@ -71,7 +71,7 @@ func TestThePageShowsTheRecordingOfATerminal(t *testing.T) {
 	k.press(t, "2\n")
 	k.until(t, "yes, or why not> ")
 	k.press(t, "yes\n")
-	const complete = "\x1b[J" // The end of a picture.
+	const complete = "\x1b[J"                                     // The end of a picture.
 	k.until(t, strings.TrimSpace(halves[0]), "RUNNING", complete) // The tree may still show the question for a moment.
 	meanwhile := k.seen.String()
 	meanwhile = meanwhile[:strings.LastIndex(meanwhile, complete)]

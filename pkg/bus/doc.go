@@ -7,6 +7,6 @@
 // may be stale unless the method's comment says "leader". No type or error of the SDK leaves the package; callers branch on
 // its sentinel errors. A Bus is safe for concurrent use; a Subscription has one reader.
 //
-// Bus itself is the connection, publishing and core messages. The rest is in its parts, each with its own state: Log,
-// Items, Queues, KV, Blobs, Documents, Timers, DeadLetters, Services, Streams, Retention.
+// Bus itself is the connection, publishing and core messages. The rest is in its parts, by subject: Log, Journal,
+// Items, Queues, KV, Blobs, Documents, Conversations, Timers, Schedules, DeadLetters, Webhooks, Services, Streams, Retention.
 package bus

@@ -53,7 +53,8 @@ func (b *Bus) Publish(ctx context.Context, m events.Message, e Expect) (uint64, 
 
 // PublishAsync sends a message and returns its pending acknowledgement. It blocks only while the window of unacknowledged
 // publishes is full. Messages of one goroutine are stored in the order of its calls. Ack.Wait returns the errors of
-// Publish. With a key, the connection signs requests, answers and control events.
+// Publish. With a key, the connection signs requests, answers, control events and descriptions of
+// payloads.
 func (b *Bus) PublishAsync(m events.Message, e Expect) Ack {
 	if len(m.Body) > MaxMessage {
 		return failed(m.Subject, fmt.Errorf("%w: body of %d bytes, at most %d", ErrTooLarge, len(m.Body), MaxMessage))

@@ -1,7 +1,7 @@
 // Package seal signs messages with the nkeys of the bus, and finds out whose signature a message has.
 //
-// Two kinds of messages are sealed: requests, by the sender, and the facts by which a job obeys a person: answers, stops and
-// everything else on the control subject of a job. A seal covers the subject, and with it the job, the request and the tenant; the
+// Three kinds of messages are sealed: requests, by the sender; the facts by which a job obeys a person: answers, stops and
+// everything else on the control subject of a job; and descriptions of payloads, by the program that stores them. A seal covers the subject, and with it the job, the request and the tenant; the
 // id and the type of the message; its body; and the time, which must be close to the time at which the message is stored or
 // arrives, so that a seal cannot be reused later.
 //

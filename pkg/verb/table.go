@@ -36,7 +36,7 @@ func jobs() []Verb {
 		{Name: "delete", About: "Removes everything of a job that has ended or is in quarantine.", Roles: operators, Effect: Destroy, Input: Ref{}, Output: Deleted{}, On: scheduler, CLI: "jobgraph delete {id} --force", Method: http.MethodDelete, Path: at + "/{id}", Faults: changeable},
 		{Name: "why", About: "Says why a job or SubJob does not run, and what would unblock it.", Roles: readers, Effect: Read, Input: SubJobRef{}, Output: Reasons{}, On: scheduler, Method: http.MethodGet, Path: at + "/{id}/why", Faults: missing},
 		{
-			Name: "graph", About: "Shows the graph of a job at an event, as JSON with places or as a picture.", Roles: readers, Effect: Read, Input: GraphQuery{}, Output: Graph{}, On: scheduler,
+			Name: "graph", About: "Shows the graph of a job. Over HTTP it may be the graph at an earlier event, with places, or a picture.", Roles: readers, Effect: Read, Input: GraphQuery{}, Output: Graph{}, On: scheduler,
 			Method: http.MethodGet, Path: at + "/{id}/graph", Faults: missing, Media: []string{"application/json", "image/svg+xml"},
 		},
 		{Name: "inputs", About: "Lists the open requests for input.", Roles: readers, Effect: Read, Input: OpenInputs{}, Output: Questions{}, On: scheduler, Method: http.MethodGet, Path: "/api/v1/inputs", Also: []string{at + "/{id}/inputs"}, Faults: missing},

@@ -42,7 +42,7 @@ type about struct {
 	name string
 	// workspace means that its runs have a workspace, from which they deliver artifacts.
 	workspace bool
-	// calls means that its runs mostly wait for answers from elsewhere.
+	// effects means that its runs mostly wait for answers from elsewhere.
 	effects bool
 	// once means that a run must not be repeated after an unknown outcome unless the card allows it.
 	once bool

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,13 +22,13 @@ func TestBriefsThatAreNotUsedAreDropped(t *testing.T) {
 		}
 		<-time.After(time.Second)
 		synctest.Wait()
-		if len(c.kept) != 1 || c.kept[0].job != "a" {
-			t.Errorf("kept %+v, want a alone, which was used", c.kept)
+		if kept, _ := c.rests(); len(kept) != 1 || kept[0].job != "a" {
+			t.Errorf("kept %+v, want a alone, which was used", kept)
 		}
 		<-time.After(restUnused)
 		synctest.Wait()
-		if len(c.kept) != 0 || c.timer != nil {
-			t.Errorf("kept %+v", c.kept)
+		if kept, timed := c.rests(); len(kept) != 0 || timed {
+			t.Errorf("kept %+v, with a timer: %t", kept, timed)
 		}
 		c.put(keptRest{job: "c", digest: "d", size: 1, rest: &brief.Rest{}})
 		<-time.After(restUnused)
@@ -36,4 +37,11 @@ func TestBriefsThatAreNotUsedAreDropped(t *testing.T) {
 			t.Error("what came after a rest stays")
 		}
 	})
+}
+
+// rests returns what the cache holds, and whether a timer runs.
+func (c *briefCache) rests() ([]keptRest, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.kept), c.timer != nil
 }
