@@ -79,6 +79,30 @@ func multiplied(level string) int {
 	return 0
 }
 
+// pipes is a program in which children end while others are started.
+const pipes = "pipes"
+
+// piped runs a shell, which handles SIGCHLD, and prints how many rounds it got through.
+func piped() int {
+	script := "i=0; while [ $i -lt 200 ]; do true | true | true; x=$(true | cat); i=$((i+1)); echo $i; done"
+	out, err := exec.Command("/bin/sh", "-c", script).CombinedOutput()
+	if err != nil {
+		say("kept: " + err.Error())
+	}
+	lines := strings.Fields(string(out))
+	say(lines[len(lines)-1])
+	return 0
+}
+
+// A fork that waits for the gate could be interrupted by a signal, as no other fork can.
+func TestAShellStartsProcessesWhileOthersEnd(t *testing.T) {
+	atLevels(t, func(t *testing.T, _ sandbox.Level, box *sandbox.Box) {
+		if got := tryWith(t, box, 200, pipes, ""); got != "200" {
+			t.Errorf("the shell ended with %q", got)
+		}
+	})
+}
+
 // bomb is the program whose processes all start further ones, as fast as they can.
 const bomb = "bomb"
 

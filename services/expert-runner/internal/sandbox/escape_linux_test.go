@@ -63,6 +63,8 @@ func playEscape(name string) int {
 		return leaveBehind(os.Getenv(outsideKey))
 	case multiply:
 		return multiplied(os.Getenv(outsideKey))
+	case pipes:
+		return piped()
 	case bomb:
 		return bombed()
 	case behindProc:

@@ -63,7 +63,7 @@ func openGate() (listener int, err error) {
 	return listener, nil
 }
 
-// gateProgram lets everything pass except forks.
+// gateProgram lets everything pass except forks and the handlers of SIGCHLD (restartCalls).
 func gateProgram(info *arch.Info) []bpf.Instruction {
 	program := []bpf.Instruction{bpf.LoadAbsolute{Off: 0, Size: 4}} // nr in struct seccomp_data
 	for _, name := range forkCalls {
@@ -72,6 +72,13 @@ func gateProgram(info *arch.Info) []bpf.Instruction {
 				bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(nr), SkipTrue: 1},
 				bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF})
 		}
+	}
+	if nr, ok := info.SyscallNames["rt_sigaction"]; ok {
+		program = append(program,
+			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(nr), SkipTrue: 3},
+			bpf.LoadAbsolute{Off: 16, Size: 4}, // the lower half of args[0]
+			bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(unix.SIGCHLD), SkipTrue: 1},
+			bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF})
 	}
 	return append(program, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
 }
@@ -97,6 +104,8 @@ type (
 // serve answers until nothing can ask any more. If it fails, every fork fails.
 func (g *gate) serve() {
 	defer func() { _ = unix.Close(g.listener) }()
+	// Since Linux 6.6 this process wakes on the processor of the one that asks, which is sooner. Older ones refuse the call.
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(g.listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
 	for {
 		waiting, err := g.receive()
 		if err != nil {
@@ -112,33 +121,59 @@ func (g *gate) serve() {
 	}
 }
 
-// receive waits for a fork, and returns the ids of all forks that wait.
+// receive waits for a fork, and returns the ids of all forks that wait. It waits in the call that takes the question, since a signal
+// can interrupt a fork until its question is taken.
 func (g *gate) receive() (waiting []uint64, err error) {
-	for {
-		timeout := 0
-		if len(waiting) == 0 {
-			timeout = -1
-		}
-		ready := []unix.PollFd{{Fd: int32(g.listener), Events: unix.POLLIN}}
-		switch n, err := unix.Poll(ready, timeout); {
-		case errors.Is(err, unix.EINTR):
-			continue
-		case err != nil:
-			return nil, fmt.Errorf("wait for forks: %w", err)
-		case n == 0:
-			return waiting, nil
-		case ready[0].Revents&unix.POLLIN == 0:
-			return nil, io.EOF
-		}
+	for len(waiting) == 0 || g.polls(unix.POLLIN) {
 		var q question
 		switch errno := g.control(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&q)); errno {
 		case 0:
-			waiting = append(waiting, q.id)
-		case unix.EINTR, unix.ENOENT: // The process was killed, or a signal has interrupted it.
+			if q.nr == unix.SYS_RT_SIGACTION {
+				g.restartCalls(&q)
+			} else {
+				waiting = append(waiting, q.id)
+			}
+		case unix.EINTR:
+		case unix.ENOENT: // The process was killed, a signal has interrupted it, or nothing is left that can ask.
+			if g.polls(unix.POLLHUP) {
+				return nil, io.EOF
+			}
 		default:
 			return nil, fmt.Errorf("hear of a fork: %w", errno)
 		}
 	}
+	return waiting, nil
+}
+
+// polls reports whether an event of poll(2) is there already.
+func (g *gate) polls(event int16) bool {
+	ready := []unix.PollFd{{Fd: int32(g.listener), Events: unix.POLLIN}}
+	n, err := unix.Poll(ready, 0)
+	return err == nil && n > 0 && ready[0].Revents&event != 0
+}
+
+// flagsOffset is that of sa_flags in the kernel's struct sigaction, on all 64-bit systems that have a gate; saRestart is SA_RESTART.
+const (
+	flagsOffset = 8
+	saRestart   = 0x10000000
+)
+
+// restartCalls sets SA_RESTART for a handler of SIGCHLD before it is installed. Without a gate no signal makes a fork fail; with one, a
+// signal whose handler has no such flag does, and shells handle SIGCHLD, which arrives whenever they start one process while another
+// ends. If the memory of the process cannot be written, the handler stays as it is.
+func (g *gate) restartCalls(q *question) {
+	var flags uint64
+	local := []unix.Iovec{{Base: (*byte)(unsafe.Pointer(&flags)), Len: uint64(unsafe.Sizeof(flags))}}
+	remote := []unix.RemoteIovec{{Base: uintptr(q.args[1]) + flagsOffset, Len: int(unsafe.Sizeof(flags))}}
+	if _, err := unix.ProcessVMReadv(int(q.pid), local, remote, 0); q.args[1] != 0 && err == nil {
+		flags |= saRestart
+		// The process still waits, so its number belongs to it.
+		if id := q.id; g.control(unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&id)) == 0 {
+			_, _ = unix.ProcessVMWritev(int(q.pid), local, remote, 0)
+		}
+	}
+	a := answer{id: q.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+	_ = g.control(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&a)) // On an error the process no longer waits.
 }
 
 // answer lets a fork go on, or refuses it.
