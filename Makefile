@@ -27,6 +27,12 @@ VCS := $(if $(shell git rev-parse HEAD 2>/dev/null),-buildvcs=true)
 # The rules of the house read files of other modules, which the test cache does not see; they always run.
 LINT := ./cmd/internal/lint
 
+# The packages whose tests take longest start first: one that began last would leave the other processors idle. One package more than
+# there are processors is tested at once, since tests of whole services mostly wait.
+export LONGEST := ./cmd/jobgraph ./services/expert-runner/app ./services/scheduler/app ./cmd/jobgraph/internal/stack \
+	./services/expert-runner/internal/expert/command ./pkg/client ./pkg/bus ./cmd/internal/bench
+export ATONCE  := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
+
 # What test-full adds to test. Each is a target of its own; .ci/run times them one by one, and compiles the checkers of lint beside the others.
 FULL := modules release-test race workers metrics fuzz bench browser sweep e2e e2e-compose lint
 
@@ -66,7 +72,7 @@ up: cli ## start bus, planner, scheduler, expert-runner and gateway in one proce
 
 test: ## vet and test all modules
 	go vet work
-	go test -vet=off -exec "$(CURDIR)/scripts/in-memory.sh" -timeout 20m $$(go list work | grep -v "$(LINT:.%=%)$$")
+	go test -p $(ATONCE) -vet=off -exec "$(CURDIR)/scripts/in-memory.sh" -timeout 20m $(LONGEST) $$(go list work | grep -v "$(LINT:.%=%)$$")
 	go test -vet=off -count=1 $(LINT)
 
 test-full: test ## test, and everything that needs more than Go: race, lint, foreign workers, promtool, crashes, containers

@@ -2,7 +2,8 @@
 # Tests all modules with the race detector, except packages where it has nothing to find: if neither the package, nor its tests, nor any
 # package linked with them starts a goroutine, serves HTTP or starts a program, a test has one goroutine, and no two accesses can race.
 # The list is made from the sources, each time; `make test` runs them all.
-# Usage: scripts/race.sh, or scripts/race.sh --list for the packages that are tested.
+# Usage: [ATONCE=N] [LONGEST=PACKAGES] scripts/race.sh, or scripts/race.sh --list for the packages that are tested. N packages are tested
+# at once, those of LONGEST first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scratch=$(mktemp -d)
@@ -45,9 +46,6 @@ export GORACE="atexit_sleep_ms=0 ${GORACE:-}" JOBGRAPH_TEST_PROGRAMS="$plain"
 # -short makes large workloads smaller and repeats random ones less often, and leaves out none: what more work of the same kind shows is
 # no race but an outcome, which `make test` proves in full.
 
-# Packages start in this order. The longest go first: one that began last would leave the other processors idle.
-longest="./cmd/jobgraph ./services/expert-runner/app ./services/scheduler/app ./services/expert-runner/internal/expert/command ./pkg/client ./pkg/bus"
-
 # Only the detector needs C: what tests compile themselves would all be compiled once more with it.
 # shellcheck disable=SC2046,SC2086 # one argument per package
-CGO_ENABLED=1 go test -race -short -vet=off -timeout 30m -exec "env CGO_ENABLED=0 $PWD/scripts/in-memory.sh" $longest $(cat "$scratch/raced")
+CGO_ENABLED=1 go test -race -short -vet=off -timeout 30m -exec "env CGO_ENABLED=0 $PWD/scripts/in-memory.sh" -p "${ATONCE:-3}" ${LONGEST:-} $(cat "$scratch/raced")

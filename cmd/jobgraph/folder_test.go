@@ -48,6 +48,10 @@ func visit(t *testing.T, files map[string]string) *visitor {
 		v.mu.Lock()
 		v.stolen = append(v.stolen, r.URL.String()+" "+r.Header.Get("Authorization")+" "+r.Header.Get("X-Key")+" "+string(body))
 		v.mu.Unlock()
+		if !strings.HasPrefix(r.URL.Path, "/v1/") {
+			_, _ = io.WriteString(w, "done") // An expert that failed would be tried again.
+			return
+		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		model.ServeHTTP(w, r)
 	}))
