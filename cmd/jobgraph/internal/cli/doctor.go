@@ -155,7 +155,7 @@ func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
 			})
 		}
 	}
-	if err := errors.Join(d.batches(ctx, c), d.gateways(ctx, c)); err != nil {
+	if err := errors.Join(d.admission(ctx, c), d.batches(ctx, c), d.gateways(ctx, c)); err != nil {
 		return err
 	}
 	cards, err := c.Experts().List(ctx)
@@ -169,6 +169,28 @@ func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
 	}
 	return nil
 }
+
+// admission finds out whether the scheduler admits jobs.
+func (d *diagnosis) admission(ctx context.Context, c *client.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, admissionBound)
+	defer cancel()
+	closed, err := client.SupplyOf(c).Admission(ctx)
+	switch {
+	case errors.Is(err, bus.ErrNotPermitted):
+		return nil // The role of this client may not ask.
+	case err != nil:
+		closed = &events.Fault{Code: events.CodeUnavailable, Field: "scheduler", Message: "it does not answer", Cause: err.Error(), Hint: "see its log and its /readyz, or start one"}
+	case closed == nil:
+		return nil
+	default:
+		closed.Field = "admission"
+	}
+	d.Faults = append(d.Faults, *closed)
+	return nil
+}
+
+// admissionBound limits the question whether jobs are admitted.
+const admissionBound = 5 * time.Second
 
 // gateways lists the gateways with their addresses, and finds webhooks that no gateway serves any more.
 func (d *diagnosis) gateways(ctx context.Context, c *client.Client) error {
