@@ -133,33 +133,13 @@ func diagnose(ctx context.Context, c *client.Client, monitor string) (*diagnosis
 	return d, nil
 }
 
-// services checks that the consumers have readers: a consumer without pull requests has no service behind it.
+// services checks that what is asked for has readers, and describes the experts.
 func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
-	names := c.Names()
-	for _, s := range []struct{ name, stream, durable string }{
-		{"scheduler intake", names.Intake, c.Bus().Queues().IntakeConsumer().Durable},
-		{"planner", names.Work, c.Bus().Queues().PoolConsumer(events.PlannerPool).Durable},
-		{"expert-runner", names.Work, c.Bus().Queues().PoolConsumer(events.DefaultPool).Durable},
-	} {
-		facts, err := c.Bus().Queues().Info(ctx, s.stream, s.durable)
-		if errors.Is(err, bus.ErrNotFound) {
-			continue // Check has reported it.
-		}
-		if err != nil {
-			return err
-		}
-		d.Services = append(d.Services, serviceFacts{s.name, facts})
-		if facts.Waiting == 0 && facts.Unsettled == 0 { // A busy runner may request no more work.
-			d.Faults = append(d.Faults, events.Fault{
-				Code: events.CodeUnavailable, Field: s.name, Message: fmt.Sprintf("no reader; %d messages wait", facts.Pending), Hint: "start the service",
-			})
-		}
-	}
-	if err := errors.Join(d.admission(ctx, c), d.batches(ctx, c), d.gateways(ctx, c)); err != nil {
-		return err
-	}
 	cards, err := c.Experts().List(ctx)
 	if err != nil {
+		return err
+	}
+	if err := errors.Join(d.readers(ctx, c, cards), d.admission(ctx, c), d.batches(ctx, c), d.gateways(ctx, c)); err != nil {
 		return err
 	}
 	for _, card := range cards {
