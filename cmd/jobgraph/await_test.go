@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
@@ -35,6 +36,17 @@ func untilStatus(ctx context.Context, c *client.Client, job, subjob string, want
 
 // untilSaved waits until the saved state, which lists show, has the status too.
 func untilSaved(ctx context.Context, c *client.Client, job string, want events.Status) error {
+	changed := make(chan struct{}, 1)
+	stop, err := c.Bus().State().WatchKey(ctx, job, func(bus.Entry) {
+		select {
+		case changed <- struct{}{}:
+		default: // It is looked at already.
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("await saved %s of %s: %w", want, job, err)
+	}
+	defer stop()
 	for {
 		list, err := c.List(ctx, client.Query{})
 		if err != nil {
@@ -42,6 +54,11 @@ func untilSaved(ctx context.Context, c *client.Client, job string, want events.S
 		}
 		if slices.ContainsFunc(list, func(j *client.Job) bool { return j.ID == job && j.Status == want }) {
 			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("await saved %s of %s: %w", want, job, ctx.Err())
 		}
 	}
 }

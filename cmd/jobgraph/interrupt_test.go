@@ -11,11 +11,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // keyboard is a program on a pseudo-terminal of 80 columns and 24 rows.
@@ -45,7 +45,7 @@ func atKeyboard(t *testing.T, dir string, vars []string, words ...string) *keybo
 
 func (k *keyboard) until(t *testing.T, parts ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), musttest.Patience)
 	defer cancel()
 	if err := k.seen.until(ctx, parts...); err != nil {
 		t.Fatalf("%q is never shown: %s", parts, k.seen.String())

@@ -4,11 +4,11 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // A program that imports only the client submits to a session, waits, reads result and cost, and finds its jobs again.
@@ -17,7 +17,7 @@ func TestAProgramSubmitsWaitsAndReadsTheResult(t *testing.T) {
 	vars := map[string]string{"HOME": t.TempDir(), "JOBGRAPH_SANDBOX": "best-effort"}
 	stop, where := startUp(t, func(name string) (string, bool) { v, ok := vars[name]; return v, ok }, []string{"--model", "fake"})
 	defer stop()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), musttest.Patience)
 	defer cancel()
 	c, err := client.Connect(ctx, bus.Options{URL: where})
 	if err != nil {

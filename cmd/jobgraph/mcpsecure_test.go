@@ -19,6 +19,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -116,7 +117,7 @@ func (s *castle) held(t *testing.T, pool string) string {
 func (s *castle) approval(t *testing.T, pool, job string) {
 	t.Helper()
 	n := s.admin.Names()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), musttest.Patience)
 	defer cancel()
 	for look := time.NewTicker(10 * time.Millisecond); ; <-look.C {
 		if m, err := s.admin.Bus().Streams().LastOn(ctx, n.Work, n.PoolWork(pool)); err == nil && m.Seq > 0 {

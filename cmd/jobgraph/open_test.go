@@ -9,7 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // A run with --open ends its job, and keeps the console, the API and the job behind it until Ctrl-C.
@@ -25,7 +26,7 @@ func TestARunWithAConsoleKeepsItUntilASignal(t *testing.T) {
 		return value, ok
 	}
 	p := launch(env, nil, "run", "--open", "--no-folder", "--experts", card, "--expert", "Quick", "--id", "seen", "Say ok")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), musttest.Patience)
 	defer cancel()
 	if err := p.stderr.until(ctx, "until Ctrl-C"); err != nil {
 		t.Fatalf("%v: %s", err, p.stderr.String())

@@ -27,6 +27,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -247,7 +248,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 type script struct {
 	*testscript.TestScript
 	*client.Client
-	ctx context.Context // Ends after a minute.
+	ctx context.Context // Ends after musttest.Patience.
 	neg bool
 }
 
@@ -261,7 +262,7 @@ func command(usage string, do func(s *script, args []string)) func(*testscript.T
 		if neg && !negatable || len(args) < least || len(args) > most {
 			ts.Fatalf("usage: %s", usage)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), musttest.Patience)
 		defer cancel()
 		c, err := client.Connect(ctx, bus.Options{URL: ts.Getenv("NATS_URL")})
 		ts.Check(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // output collects what a program in this process prints.
@@ -131,7 +132,7 @@ func world(t *testing.T, experts string) (*client.Client, host.Env) {
 
 func bounded(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), musttest.Patience)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func seqs(t testing.TB, b *bus.Bus, job string, after uint64) (list []uint64) {
@@ -105,7 +106,7 @@ func TestEventsAreReadAsTheyWereWritten(t *testing.T) {
 func TestFollowGivesOldAndNewInOrderAcrossARestart(t *testing.T) {
 	server := bustest.Start(t, bustest.Settings{})
 	b := server.Bus("test")
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), musttest.Patience)
 	defer stop()
 	for i := range 10 {
 		put(t, b, fact(b, "j1", fmt.Sprint(i)))

@@ -9,6 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func work(b *bus.Bus, pool, job string, run int) events.Message {
@@ -126,7 +127,7 @@ func TestWorkIsSharedAndGoneWhenSettled(t *testing.T) {
 // waitFor asks the server repeatedly until a condition holds.
 func waitFor(t testing.TB, holds func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), musttest.Patience)
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -134,7 +135,7 @@ func waitFor(t testing.TB, holds func() bool) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatal("did not come to hold within 2 minutes")
+			t.Fatal("did not come to hold")
 		}
 	}
 }

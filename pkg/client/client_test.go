@@ -17,6 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func connect(t *testing.T) *client.Client {
@@ -106,7 +107,7 @@ func TestWatchGivesPastAndNewEventsInOrder(t *testing.T) {
 	c := connect(t)
 	state(t, c, requested("j1", "x"))
 	state(t, c, requested("j2", "other"))
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), musttest.Patience)
 	defer stop()
 	var kinds []events.Kind
 	for e, err := range c.Watch(ctx, "j1", 0) {

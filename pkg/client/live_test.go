@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -43,7 +42,7 @@ func text(id string, offset int, words string) item.Item {
 // lines reads live items until it has most of them, or to their end.
 func lines(t *testing.T, c *client.Client, job string, o client.LiveOptions, most int) (list []string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), musttest.Patience)
 	defer cancel()
 	for i, err := range c.Live(ctx, job, o) {
 		if err != nil {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -55,6 +56,8 @@ type Receipt struct {
 	// Admitted is true if the job is in the log. Otherwise no scheduler has read the request yet: it waits in the durable
 	// queue and may still be rejected.
 	Admitted bool `json:"admitted"`
+	// Waits is why a scheduler leaves the request in the queue for now, if one has said so: it admits no job while the log is full.
+	Waits string `json:"waits,omitempty"`
 }
 
 // Unanswered is an open question that a request to its session does not answer, and why.
@@ -94,6 +97,7 @@ func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
 	case fault != nil && (fault.Code != events.CodeUnavailable || fault.Field == "disk"): // Otherwise the queue keeps it until there is room.
 		return receipt, refusal(answer, fault)
 	case fault != nil:
+		receipt.Waits = cmp.Or(fault.Cause, fault.Message)
 	case err == nil:
 		receipt.Admitted = true
 		return receipt, json.Unmarshal(answer, &struct {
@@ -270,9 +274,9 @@ func (c *Client) enqueue(ctx context.Context, receipt *Receipt, body []byte) err
 	case r := <-rejected:
 		return refusal(nil, &r.Faults[0])
 	case taken := <-answered:
-		receipt.JobID, receipt.Answered, receipt.Admitted = taken.JobID, taken.Request, true
+		receipt.JobID, receipt.Answered, receipt.Admitted, receipt.Waits = taken.JobID, taken.Request, true, ""
 	case <-seen:
-		receipt.Admitted = true
+		receipt.Admitted, receipt.Waits = true, ""
 	case <-ctx.Done():
 	}
 	return nil

@@ -34,6 +34,13 @@ func (s Supply) Pools(ctx context.Context) ([]verb.PoolLine, error) {
 	return out.Pools, err
 }
 
+// Admission says why no job is admitted at the moment; nil if jobs are. Errors: those of the bus.
+func (s Supply) Admission(ctx context.Context) (*events.Fault, error) {
+	var out verb.PoolList
+	err := s.client.ask(ctx, "pools", struct{}{}, &out)
+	return out.Admission, err
+}
+
 // Models lists the models of a planner. Errors: those of the bus.
 func (s Supply) Models(ctx context.Context) ([]verb.ConfiguredModel, error) {
 	var out verb.ConfiguredModels

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -36,9 +37,19 @@ func (c *Client) absent(ctx context.Context, job string) error {
 	if err != nil || !waits {
 		return notFound(job) // The queue only adds detail to the error.
 	}
-	return fmt.Errorf("%w: %w: %w", ErrNotFound, ErrNotAdmitted, &events.Fault{
+	f := &events.Fault{
 		Code: events.CodeNotFound, Field: "job",
 		Message: fmt.Sprintf("job %s is not admitted yet: its request waits in the queue, behind %d others", job, ahead),
 		Hint:    "wait, or `jobgraph stop " + job + "`; `jobgraph doctor` says whether a scheduler is there",
-	})
+	}
+	soon, cancel := context.WithTimeout(ctx, admissionBound)
+	defer cancel()
+	if closed, err := SupplyOf(c).Admission(soon); err == nil && closed != nil { // It only adds detail, too.
+		f.Message += "; " + closed.Message + ": " + closed.Cause
+		f.Hint = closed.Hint + "; or `jobgraph stop " + job + "`"
+	}
+	return fmt.Errorf("%w: %w: %w", ErrNotFound, ErrNotAdmitted, f)
 }
+
+// admissionBound limits the question why no job is admitted.
+const admissionBound = time.Second

@@ -19,6 +19,8 @@ type Receipt struct {
 	Unanswered json.RawMessage `json:"unanswered,omitempty"`
 	// Admitted is false while no scheduler has read the request.
 	Admitted bool `json:"admitted,omitempty"`
+	// Waits is why a scheduler leaves the request in its queue for now.
+	Waits string `json:"waits,omitempty"`
 }
 
 // State is the state of a job; it has more fields than these. Seq is the last event that it contains, Counts are its SubJobs by
@@ -287,14 +289,16 @@ type Retried struct {
 	JobID string `json:"job_id"`
 }
 
-// HealthReport says whether the gateway is ready and which services answer.
+// HealthReport says whether the gateway is ready and which services answer. Notes are about what a restart of it does not change,
+// such as a full disk of the bus.
 type HealthReport struct {
 	Ready    bool           `json:"ready"`
 	Reasons  []HealthReason `json:"reasons"`
+	Notes    []HealthReason `json:"notes,omitempty"`
 	Services map[string]int `json:"services"`
 }
 
-// HealthReason says why something is not ready.
+// HealthReason says why something is not ready, or what a note is about.
 type HealthReason struct {
 	Name string `json:"name"`
 	Text string `json:"text"`

@@ -30,9 +30,10 @@ type BudgetLine struct {
 	Renews time.Time    `json:"renews,omitzero"`
 }
 
-// PoolList lists the pools of work.
+// PoolList lists the pools of work. Admission says why no job is admitted at the moment; nil if jobs are.
 type PoolList struct {
-	Pools []PoolLine `json:"pools"`
+	Pools     []PoolLine    `json:"pools"`
+	Admission *events.Fault `json:"admission,omitempty"`
 }
 
 // PoolLine is a pool. Waiting is the work that no worker has taken yet, InHand what workers have taken, Again how much of that was

@@ -76,7 +76,7 @@ var law = []room{
 	{dir: "pkg/template"},
 	{dir: "pkg/musttest", std: true},
 	{dir: "pkg/goldentest", sdk: []string{"github.com/google/go-cmp/"}},
-	{dir: "pkg/bus", may: []string{"pkg/events", "pkg/run", "pkg/seal"}, sdk: []string{"github.com/nats-io/", "github.com/google/uuid"}},
+	{dir: "pkg/bus", may: []string{"pkg/events", "pkg/run", "pkg/seal", "pkg/musttest"}, sdk: []string{"github.com/nats-io/", "github.com/google/uuid"}},
 	{dir: "pkg/knowledge", may: []string{"pkg/events"}, sdk: []string{"golang.org/x/text/"}},
 	{dir: "pkg/memory", may: []string{"pkg/events"}, std: true},
 	{dir: "pkg/service/queue", std: true},

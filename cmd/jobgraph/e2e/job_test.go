@@ -91,7 +91,7 @@ func (s *stack) ends(jobs ...string) {
 func (s *stack) replays(job string) {
 	s.t.Helper()
 	var last result
-	for end := time.Now().Add(10 * time.Second); ; {
+	for end := time.Now().Add(patience); ; {
 		if last = s.cli("replay", job, "--diff"); last.code == 0 {
 			return
 		}

@@ -129,7 +129,7 @@ func (p *process) drain() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // It may have ended meanwhile.
 	select {
 	case <-p.ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		p.t.Errorf("%s does not end on SIGTERM", p.name)
 		p.kill()
 	}
@@ -204,7 +204,7 @@ type result struct {
 // runProgram runs a short program to its end.
 func runProgram(t *testing.T, program string, env, args []string, stdin string) result {
 	t.Helper()
-	return runWithin(t, 90*time.Second, program, env, args, stdin)
+	return runWithin(t, patience, program, env, args, stdin)
 }
 
 // runWithin runs a program to its end.

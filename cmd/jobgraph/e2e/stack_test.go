@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // The programs of a stack.
@@ -26,7 +26,7 @@ const (
 )
 
 // patience limits every single wait.
-const patience = 60 * time.Second
+const patience = musttest.Patience
 
 // stack is a server and services, each in a process of its own, in a folder of the test.
 type stack struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server/ats"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // Lingers is a goroutine of the server that may outlive its shutdown by some seconds; leak checks ignore it.
@@ -65,12 +66,15 @@ func Start(t testing.TB, s Settings) *Server {
 }
 
 // outlast waits for SDK goroutines that poll ten times a second whether their connection is closed: in virtual time the
-// clock stops for them once a test has ended. The clock of a bubble starts in 2000, see testing/synctest.
+// clock stops for them once a test has ended.
 func outlast() {
-	if time.Now().Year() < 2020 {
+	if virtual() {
 		<-time.After(time.Second)
 	}
 }
+
+// virtual reports whether this is a bubble, whose clock starts in 2000, see testing/synctest.
+func virtual() bool { return time.Now().Year() < 2020 }
 
 // Outside prepares a test that starts a server inside a synctest bubble. Call it before synctest.Test. It keeps the
 // server's clock, which ticks for ever, out of the bubble.
@@ -125,8 +129,8 @@ func (b *Server) Start() {
 		b.t.Fatalf("make server: %v", err)
 	}
 	s.Start()
-	if !s.ReadyForConnections(10 * time.Second) {
-		b.t.Fatal("server is not ready within 10 s")
+	if !s.ReadyForConnections(musttest.Patience) {
+		b.t.Fatalf("server is not ready within %s", musttest.Patience)
 	}
 	b.mu.Lock()
 	b.nats = s
@@ -178,9 +182,14 @@ func (b *Server) URL() string {
 	return "nats://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(b.port))
 }
 
-// Options returns options that connect in process, under a name.
+// Options returns options that connect in process, under a name. In real time a publish waits for its acknowledgement as long as a
+// busy machine takes.
 func (b *Server) Options(name string) bus.Options {
-	return bus.Options{Name: name, InProcess: b, User: b.settings.User, Password: b.settings.Password}
+	o := bus.Options{Name: name, InProcess: b, User: b.settings.User, Password: b.settings.Password}
+	if !virtual() {
+		o.AckTimeout = musttest.Patience
+	}
+	return o
 }
 
 // Connect opens a bus over its own connection in process, which closes with the test.

@@ -14,12 +14,15 @@ import (
 )
 
 const (
-	// again is the age after which levels are read again in the background; most is the age up to which they may be used.
-	again, most = time.Second, 3 * time.Second
-	// pause is the delay after a failed reading, as a multiple of that reading's duration.
-	pause = 10
-	// bound limits the duration of a reading.
-	bound = time.Second
+	// again is the age after which levels are read again in the background; most is the age up to which they are used without
+	// waiting for a reading, and kept that up to which they are used if readings fail: a busy bus is no reason to lower a level.
+	again, most, kept = time.Second, 3 * time.Second, time.Minute
+	// bound limits the duration of a reading, and so the wait of a process that has heard no instance yet, not even itself: a bus
+	// that takes longer acknowledges no event either. patient limits the wait of one that has.
+	bound, patient = 5 * time.Second, time.Second
+	// pause is the delay after a failed reading, as a multiple of that reading's duration; soon is the delay of the first reading
+	// between two questions that no instance has answered.
+	pause, soon = 2, 100 * time.Millisecond
 	// remembered is how long an instance still counts that no longer answers: it may only be slow.
 	remembered = 10 * time.Second
 )
@@ -46,7 +49,7 @@ type Gate struct {
 	read    time.Time     // When the reading began that produced least.
 	next    time.Time     // No reading before this time.
 	reading bool          // A reading is running.
-	failed  bool          // The last reading timed out: do not wait for the next.
+	failed  bool          // The last reading timed out, or no instance has ever answered: do not wait for the next.
 	answer  chan struct{} // Closed when the reading has its result; nil if no caller waits.
 }
 
@@ -63,19 +66,10 @@ func NewGate(source Source, s Service, log *slog.Logger) *Gate {
 	return g
 }
 
-// Level returns the highest level of a capability that every live instance knows. If that cannot be found out in time, it
-// returns the level of an instance that declares nothing.
+// Level returns the highest level of a capability that every live instance knows, or knew when they were last heard within kept.
+// If none has been heard, it returns the level of an instance that declares nothing.
 func (g *Gate) Level(ctx context.Context, c Capability) int {
 	if least, known := g.known(ctx); known {
-		return least[c]
-	}
-	return declared(g.service, nil)[c]
-}
-
-// Lately is Level for callers that must not wait: if the cached levels are too old, it returns the level of an instance
-// that declares nothing.
-func (g *Gate) Lately(c Capability) int {
-	if least, known, _ := g.look(); known {
 		return least[c]
 	}
 	return declared(g.service, nil)[c]
@@ -98,21 +92,30 @@ func (g *Gate) Close() {
 
 // known returns the common levels. It waits for a reading only if the cached levels are too old.
 func (g *Gate) known(ctx context.Context) (least Levels, known bool) {
-	least, known, answer := g.look()
-	if known || answer == nil {
-		return least, known
+	least, fresh, answer := g.look()
+	if fresh {
+		return least, true
 	}
-	select {
-	case <-answer:
-	case <-ctx.Done():
+	if answer != nil {
+		most := bound
+		if least != nil {
+			most = patient
+		}
+		timer := time.NewTimer(most)
+		defer timer.Stop()
+		select {
+		case <-answer:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.least, time.Since(g.read) < most
+	return g.least, time.Since(g.read) < kept
 }
 
-// look returns the cached levels and starts a reading if they are not fresh.
-func (g *Gate) look() (least Levels, known bool, answer chan struct{}) {
+// look returns the cached levels, whether they are fresh, and what to wait for if they are not, and starts a reading.
+func (g *Gate) look() (least Levels, fresh bool, answer chan struct{}) {
 	now := time.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -133,9 +136,9 @@ func (g *Gate) refresh() {
 	ctx, cancel := context.WithTimeout(g.ctx, bound)
 	defer cancel()
 	g.mu.Lock()
-	missing := maps.Clone(g.live)
+	missing, first := maps.Clone(g.live), g.least == nil
 	g.mu.Unlock()
-	err := g.source.Peers(ctx, string(g.service), func(p bus.Peer) {
+	err := g.ask(ctx, first, func(p bus.Peer) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.live[p.ID] = instance{declared(g.service, p.Metadata), begun}
@@ -147,7 +150,7 @@ func (g *Gate) refresh() {
 	})
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.reading, g.failed = false, err != nil && !errors.Is(err, bus.ErrNobody)
+	g.reading, g.failed = false, err != nil && (first || !errors.Is(err, bus.ErrNobody))
 	if err == nil {
 		g.next = begun.Add(again)
 		g.judge(begun)
@@ -157,6 +160,22 @@ func (g *Gate) refresh() {
 	g.settle()
 	if g.ctx.Err() == nil {
 		g.log.Debug("cannot read the capabilities of other services", "service", string(g.service), "error", err)
+	}
+}
+
+// ask is one question for the instances. The first reading repeats it until one answers, since this process has not declared
+// itself yet.
+func (g *Gate) ask(ctx context.Context, first bool, each func(bus.Peer)) error {
+	for {
+		err := g.source.Peers(ctx, string(g.service), each)
+		if !first || !errors.Is(err, bus.ErrNobody) {
+			return err
+		}
+		select {
+		case <-time.After(soon):
+		case <-ctx.Done():
+			return err
+		}
 	}
 }
 

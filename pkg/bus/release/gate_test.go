@@ -122,11 +122,6 @@ func TestWhatCannotBeFoundOutIsNotDeclaredAndHoldsNobodyUp(t *testing.T) {
 		if got := g.Level(t.Context(), Rules); got != 2 {
 			t.Errorf("%d when the bus answers again, want 2", got)
 		}
-		s.set(0, bus.ErrNobody)
-		<-time.After(most)
-		if got := g.Level(t.Context(), Rules); got != silentRules {
-			t.Errorf("%d when no instance answers any more, want %d", got, silentRules)
-		}
 	})
 }
 
@@ -183,20 +178,58 @@ func TestAnAnswerIsThereWhenAllHaveAnsweredOfWhomIsKnown(t *testing.T) {
 	})
 }
 
-func TestWhoMustNotWaitGetsWhatIsKnown(t *testing.T) {
+// A busy machine is no reason for older rules: a failed reading changes nothing about what was heard before.
+func TestWhatWasHeardCountsForAMinuteWhileReadingsFail(t *testing.T) {
+	for name, fail := range map[string]func(s *source){
+		"slow":   func(s *source) { s.set(time.Hour, nil) },
+		"away":   func(s *source) { s.set(0, bus.ErrUnavailable) },
+		"nobody": func(s *source) { s.set(0, bus.ErrNobody) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			gated(t, func(t *testing.T, s *source, g *Gate) {
+				s.set(0, nil, knower("a", events.RulesVersion))
+				heard := time.Now()
+				g.Level(t.Context(), Rules)
+				fail(s)
+				for time.Since(heard) < kept-patient-time.Millisecond {
+					begun := time.Now()
+					if got := g.Level(t.Context(), Rules); got != events.RulesVersion {
+						t.Fatalf("%d after %s, want %d", got, time.Since(heard), events.RulesVersion)
+					}
+					if took := time.Since(begun); took > patient {
+						t.Fatalf("it took %s", took)
+					}
+					<-time.After(10 * time.Millisecond)
+				}
+				<-time.After(kept - time.Since(heard))
+				if got := g.Level(t.Context(), Rules); got != silentRules {
+					t.Errorf("%d after %s, want %d", got, time.Since(heard), silentRules)
+				}
+			})
+		})
+	}
+}
+
+// A process asks before it has declared itself: it waits until it hears itself.
+func TestTheFirstReadingLastsUntilAnInstanceAnswers(t *testing.T) {
 	gated(t, func(t *testing.T, s *source, g *Gate) {
-		s.set(time.Millisecond, nil, knower("a", 2))
+		s.set(0, bus.ErrNobody)
+		declares := time.AfterFunc(3*time.Second, func() { s.set(0, nil, knower("a", events.RulesVersion)) })
+		defer declares.Stop()
+		if got := g.Level(t.Context(), Rules); got != events.RulesVersion {
+			t.Errorf("%d, want %d", got, events.RulesVersion)
+		}
+	})
+	gated(t, func(t *testing.T, s *source, g *Gate) {
+		s.set(0, bus.ErrNobody)
 		begun := time.Now()
-		if got := g.Lately(Rules); got != silentRules || time.Since(begun) > 0 {
-			t.Errorf("%d after %s, want %d at once", got, time.Since(begun), silentRules)
+		for range 100 {
+			if got := g.Level(t.Context(), Rules); got != silentRules {
+				t.Fatalf("%d of no instance, want %d", got, silentRules)
+			}
 		}
-		<-time.After(2 * lingers)
-		if got := g.Lately(Rules); got != 2 {
-			t.Errorf("%d when it is known, want 2", got)
-		}
-		<-time.After(most)
-		if got := g.Lately(Rules); got != silentRules {
-			t.Errorf("%d when that is too old, want %d", got, silentRules)
+		if took := time.Since(begun); took > bound {
+			t.Errorf("no instance holds up for %s, want %s", took, bound)
 		}
 	})
 }
@@ -220,6 +253,8 @@ func TestWhoLivesIsNamed(t *testing.T) {
 			t.Errorf("%q, %t of no instance", ids, known)
 		}
 		s.set(0, nil, knower("b", 3), knower("a", 0))
+		<-time.After(pause * bound)
+		g.Live(t.Context()) // It does not wait after a failure.
 		<-time.After(most)
 		if ids, known := g.Live(t.Context()); ids != "a b" || !known {
 			t.Errorf("%q, %t", ids, known)

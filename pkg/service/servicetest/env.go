@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // Env is a server with the topology, and the test's connection to it. It is also the test, which fails if a method cannot do its
@@ -39,7 +40,7 @@ func New(tb testing.TB) *Env {
 	tb.Helper()
 	s := bustest.Start(tb, bustest.Settings{Quiet: true})
 	b := s.Bus("test")
-	return &Env{TB: tb, Server: s, Bus: b, Names: b.Names(), Patience: 10 * time.Minute}
+	return &Env{TB: tb, Server: s, Bus: b, Names: b.Names(), Patience: musttest.Patience}
 }
 
 // Virtual runs a test with an Env in virtual time.

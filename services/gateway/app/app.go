@@ -60,7 +60,7 @@ func serve(p *host.Process, b *bus.Bus, s Settings, keeper *identity.Keeper, tar
 		g := route.New(ctx, route.Settings{
 			Client: client.New(b), Guard: &identity.Guard{Keeper: keeper, Hosts: s.Hosts, Origins: s.Origins, Cookie: cookieOf(addr), Secure: p.Settings.TLS.On()},
 			Rate: s.Rate, Body: int64(s.MaxBody) << 10, Streams: s.Streams, Beat: s.Heartbeat, Write: s.SlowReader,
-			Webhooks: targets, Health: p.Health.Reasons, Version: p.Build.Version, Log: p.Log,
+			Webhooks: targets, Health: p.Health.Reasons, Notes: p.Health.Notes, Version: p.Build.Version, Log: p.Log,
 		})
 		tools := mcp.New(mcp.Settings{Door: g, Version: p.Build.Version, Log: p.Log, Body: int64(s.MaxBody) << 10, Sessions: s.Streams})
 		g.Mount("/mcp", tools.Handler())

@@ -71,6 +71,16 @@ func (m *meter) Admitted() {
 	m.families[loop.Published].WithLabelValues(string(events.KindJobRequested)).Inc()
 }
 
+// Closed updates /readyz when the admission of jobs is closed, with the reason, or opens again.
+func (m *meter) Closed(reason string) {
+	const note = "admission"
+	if reason == "" {
+		m.health.Unnote(note)
+		return
+	}
+	m.health.Note(note, "no job is admitted now: "+reason)
+}
+
 // noteEvery is how often the text of a note is rewritten.
 const noteEvery = time.Second
 

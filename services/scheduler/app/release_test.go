@@ -74,6 +74,21 @@ func TestAJobGetsRulesThatEveryLiveSchedulerKnows(t *testing.T) {
 	})
 }
 
+// The queue of requests is read before the scheduler has declared what it knows.
+func TestARequestThatWaitedForTheFirstSchedulerGetsItsNewestRules(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
+		w := newWorkers(t, nil)
+		w.Submit(events.Request{ID: "early", Goal: "g", Plan: diamond()})
+		w.schedule(Default(), Deps{})
+		if end := w.Ended("early"); end.Status != events.Finished {
+			t.Errorf("%+v", end)
+		}
+		if got := w.rulesOf("early"); got != newRules {
+			t.Errorf("rules %d, want %d", got, newRules)
+		}
+	})
+}
+
 // Before a rollback, one scheduler with the setting makes all of them give new jobs older rules, while jobs with newer rules
 // continue.
 func TestASchedulerThatIsToldSoHoldsTheRulesOfAllNewJobsDown(t *testing.T) {

@@ -29,7 +29,7 @@ func (w *workers) tell(verb string, request any) (schedule.State, events.Faults)
 	if err != nil {
 		w.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.Context(), w.Patience)
 	defer cancel()
 	var answer []byte
 	var fault *events.Fault

@@ -47,6 +47,7 @@ func (r *scheduler) survey() host.Member {
 		tick := time.NewTicker(surveyEvery)
 		defer tick.Stop()
 		for {
+			r.gate.Closed(ctx) // It tells, even if no request comes.
 			if err := s.look(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, bus.ErrNotPermitted) {
 				r.process.Log.Debug("cannot compare saved states with the log", "error", err)
 			}

@@ -56,7 +56,7 @@ func (w *workers) quarantined(job string) *events.Fault {
 	select {
 	case f := <-found:
 		return f
-	case <-time.After(2 * time.Minute):
+	case <-time.After(w.Patience):
 		w.Fatalf("job %s is not quarantined", job)
 		return nil
 	}

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -178,7 +177,7 @@ func (w *workers) schedule(s Settings, d Deps) *servicetest.Service {
 // saved waits until the saved state of a job satisfies f, and returns it.
 func (w *workers) saved(job string, f func(*graph.State) bool) *graph.State {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(w.Context(), w.Patience)
 	defer cancel()
 	found := make(chan *graph.State, 1)
 	stop, err := w.Bus.State().Watch(ctx, nil, func(e bus.Entry) {

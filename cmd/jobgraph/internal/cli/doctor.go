@@ -133,33 +133,13 @@ func diagnose(ctx context.Context, c *client.Client, monitor string) (*diagnosis
 	return d, nil
 }
 
-// services checks that the consumers have readers: a consumer without pull requests has no service behind it.
+// services checks that what is asked for has readers, and describes the experts.
 func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
-	names := c.Names()
-	for _, s := range []struct{ name, stream, durable string }{
-		{"scheduler intake", names.Intake, c.Bus().Queues().IntakeConsumer().Durable},
-		{"planner", names.Work, c.Bus().Queues().PoolConsumer(events.PlannerPool).Durable},
-		{"expert-runner", names.Work, c.Bus().Queues().PoolConsumer(events.DefaultPool).Durable},
-	} {
-		facts, err := c.Bus().Queues().Info(ctx, s.stream, s.durable)
-		if errors.Is(err, bus.ErrNotFound) {
-			continue // Check has reported it.
-		}
-		if err != nil {
-			return err
-		}
-		d.Services = append(d.Services, serviceFacts{s.name, facts})
-		if facts.Waiting == 0 && facts.Unsettled == 0 { // A busy runner may request no more work.
-			d.Faults = append(d.Faults, events.Fault{
-				Code: events.CodeUnavailable, Field: s.name, Message: fmt.Sprintf("no reader; %d messages wait", facts.Pending), Hint: "start the service",
-			})
-		}
-	}
-	if err := errors.Join(d.batches(ctx, c), d.gateways(ctx, c)); err != nil {
-		return err
-	}
 	cards, err := c.Experts().List(ctx)
 	if err != nil {
+		return err
+	}
+	if err := errors.Join(d.readers(ctx, c, cards), d.admission(ctx, c), d.batches(ctx, c), d.gateways(ctx, c)); err != nil {
 		return err
 	}
 	for _, card := range cards {
@@ -169,6 +149,28 @@ func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
 	}
 	return nil
 }
+
+// admission finds out whether the scheduler admits jobs.
+func (d *diagnosis) admission(ctx context.Context, c *client.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, admissionBound)
+	defer cancel()
+	closed, err := client.SupplyOf(c).Admission(ctx)
+	switch {
+	case errors.Is(err, bus.ErrNotPermitted):
+		return nil // The role of this client may not ask.
+	case err != nil:
+		closed = &events.Fault{Code: events.CodeUnavailable, Field: "scheduler", Message: "it does not answer", Cause: err.Error(), Hint: "see its log and its /readyz, or start one"}
+	case closed == nil:
+		return nil
+	default:
+		closed.Field = "admission"
+	}
+	d.Faults = append(d.Faults, *closed)
+	return nil
+}
+
+// admissionBound limits the question whether jobs are admitted.
+const admissionBound = 5 * time.Second
 
 // gateways lists the gateways with their addresses, and finds webhooks that no gateway serves any more.
 func (d *diagnosis) gateways(ctx context.Context, c *client.Client) error {

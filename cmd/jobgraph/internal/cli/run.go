@@ -115,7 +115,11 @@ func (g runs) submitCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if !receipt.Admitted {
+				switch {
+				case receipt.Admitted:
+				case receipt.Waits != "":
+					g.app.note("no job is admitted now: %s; the request waits in its queue", receipt.Waits)
+				default:
 					g.app.note("no scheduler has confirmed it yet: the request waits in its queue, and may still be refused when one reads it")
 				}
 				g.answered(&receipt)

@@ -37,6 +37,8 @@ type Settings struct {
 	Webhooks []webhook.Target
 	// Health says why the process is not ready.
 	Health func(ctx context.Context) []host.Reason
+	// Notes says what is noted about the process although it is ready; nil for nothing.
+	Notes func() []host.Reason
 	// Version is the version of the program.
 	Version string
 	// Log gets one line for each verb that changes something, and for each refusal.

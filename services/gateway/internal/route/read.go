@@ -1,10 +1,13 @@
 package route
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/release"
@@ -150,13 +153,14 @@ func retryLetter(c *call) error {
 	return nil
 }
 
-// health says whether this process is ready, and how many instances of each service answer.
+// health says whether this process is ready, whether jobs are admitted, and how many instances of each service answer.
 func health(c *call) error {
 	ctx := c.r.Context()
 	out := verb.HealthReport{Reasons: []verb.HealthReason{}, Services: map[string]int{}}
 	for _, r := range c.gateway.Health(ctx) {
 		out.Reasons = append(out.Reasons, verb.HealthReason{Name: r.Name, Text: r.Reason})
 	}
+	out.Notes = c.gateway.notes(ctx)
 	services := []release.Service{release.Scheduler, release.Planner, release.Gateway, release.Runner}
 	there, errs := make([]int, len(services)), make([]error, len(services))
 	var all sync.WaitGroup
@@ -174,4 +178,26 @@ func health(c *call) error {
 	}
 	out.Ready = len(out.Reasons) == 0
 	return c.reply(out)
+}
+
+// admissionBound limits the question whether jobs are admitted.
+const admissionBound = time.Second
+
+// notes are those of this process, and why the scheduler admits no job if it does not.
+func (g *Gateway) notes(ctx context.Context) (list []verb.HealthReason) {
+	const admission = "admission" // The scheduler notes it under the same name: in one process with it, that is enough.
+	if g.Notes != nil {
+		for _, n := range g.Notes() {
+			list = append(list, verb.HealthReason{Name: n.Name, Text: n.Reason})
+		}
+	}
+	if slices.ContainsFunc(list, func(n verb.HealthReason) bool { return n.Name == admission }) {
+		return list
+	}
+	ctx, cancel := context.WithTimeout(ctx, admissionBound)
+	defer cancel()
+	if closed, err := client.SupplyOf(g.Client).Admission(ctx); err == nil && closed != nil { // No answer shows in the services.
+		list = append(list, verb.HealthReason{Name: admission, Text: closed.Message + ": " + closed.Cause})
+	}
+	return list
 }

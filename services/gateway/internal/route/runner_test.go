@@ -12,8 +12,10 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/route"
 )
 
 // runner starts a micro service that answers like a runner.
@@ -86,5 +88,22 @@ func TestTheRefusalOfARunnerIsThatOfTheList(t *testing.T) {
 		if status != http.StatusRequestEntityTooLarge || !strings.Contains(body, "too_large") {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
+	}
+}
+
+// A gateway on another machine than the bus learns from the scheduler that no job is admitted.
+func TestHealthTellsWhyNoJobIsAdmitted(t *testing.T) {
+	closed := &events.Fault{Code: events.CodeUnavailable, Message: "no job is admitted now", Cause: "the disk is full", Hint: "free room"}
+	s := open(t, answers{"pools": func([]byte) ([]byte, *events.Fault) {
+		return musttest.JSON(t, verb.PoolList{Pools: []verb.PoolLine{}, Admission: closed}), nil
+	}}, func(o *route.Settings) {
+		o.Notes = func() []host.Reason { return []host.Reason{{Name: "store", Reason: "3 MiB are free"}} }
+	})
+	_, body := s.ask(verb.Viewer, http.MethodGet, "/api/v1/health", "")
+	var health verb.HealthReport
+	musttest.Decode(t, []byte(body), &health)
+	want := []verb.HealthReason{{Name: "store", Text: "3 MiB are free"}, {Name: "admission", Text: "no job is admitted now: the disk is full"}}
+	if d := cmp.Diff(want, health.Notes); d != "" || !health.Ready {
+		t.Errorf("ready %t: %s", health.Ready, d)
 	}
 }
