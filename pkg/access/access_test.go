@@ -68,8 +68,14 @@ func keyed(t testing.TB, tenants []access.Tenant) map[string]string {
 // play starts a server for tenants and creates their streams.
 func play(t testing.TB, tenants ...access.Tenant) *stage {
 	t.Helper()
+	return playWith(t, func(accounts string) string { return accounts }, tenants...)
+}
+
+// playWith is play with other accounts.
+func playWith(t testing.TB, change func(accounts string) string, tenants ...access.Tenant) *stage {
+	t.Helper()
 	s := &stage{t: t, tenants: tenants, seeds: keyed(t, tenants)}
-	file := musttest.Temp(t, "accounts.conf", access.Config(tenants))
+	file := musttest.Temp(t, "accounts.conf", change(access.Config(tenants)))
 	s.server = bustest.Start(t, bustest.Settings{Config: file})
 	for i := range tenants {
 		admin := s.bus(&tenants[i], "admin")

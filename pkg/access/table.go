@@ -133,6 +133,7 @@ func kept(n events.Names) []Row {
 		{Subject: "$KV." + n.Experts + ".>", About: "cards", Publish: scheduler},
 		{Subject: "$KV." + n.Memory + ".>", About: "what experts remember", Publish: scheduler},
 		{Subject: n.Card("{pool}", "*"), About: "cards of a pool's experts, its consumer, and work that its runner puts back", Publish: []Role{Runner}, Subscribe: scheduler},
+		{Subject: n.Keep(n.Memory, "fact.*.*"), About: "what experts remember, from runners of the release before: only its accounts let them publish there", Subscribe: scheduler},
 		{Subject: n.Keep(n.Sessions, "contexts.*"), About: "by which ids remote agents know a session", Publish: []Role{Runner}, Subscribe: scheduler},
 		{Subject: n.Keep(n.Sessions, "chats.*"), About: "to which sessions conversations of OpenAI clients belong", Publish: []Role{Gateway}, Subscribe: scheduler},
 		{Subject: blobs + ".C.>", About: "chunks of payloads", Publish: []Role{Scheduler, Planner, Gateway, Runner, Client}},

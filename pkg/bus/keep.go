@@ -18,8 +18,11 @@ import (
 
 // A client that may publish into a bucket can erase all of it with one header. So programs outside the engine ask a scheduler to
 // write: a card of a pool on <prefix>.card.<pool>.<expert>, other keys on <prefix>.keep.<bucket>.<key>. The subject names what is
-// written, so that permissions can tell who may: what an expert remembers is written on the subject of its card. A scheduler also puts back work for a runner, which may not publish work: its message
-// could have the id of another pool's work, which the stream would then drop.
+// written, so that permissions can tell who may: what an expert remembers is written on the subject of its card. A scheduler also puts back
+// work for a runner, which may not publish work: its message could have the id of another pool's work, which the stream would then drop.
+//
+// Releases before this one do not know the last two. Their runners write what experts remember on <prefix>.keep.<bucket>.<key>, and publish
+// work, as accounts that they have made permit; schedulers still accept the former. A runner beside a scheduler that refuses does the same.
 
 // keepOp is an operation on a key.
 type keepOp string
@@ -109,18 +112,50 @@ func (k KV) submit(ctx context.Context, key string, r keeping) (uint64, error) {
 		}
 		subject = k.bus.names.Card(poolOf(value), key)
 	}
+	var revision uint64
+	var err error
 	if expert := rememberer(key); k.bucket == k.bus.names.Memory && expert != "" && r.Op == keepPut {
-		card, _, err := k.bus.Experts().GetLeader(ctx, expert)
-		if err != nil {
-			return 0, fmt.Errorf("write %s of %s: read the card of %s: %w", key, k.bucket, expert, err)
-		}
-		r.Op, r.Key, subject = keepFacts, key, k.bus.names.Card(poolOf(card), expert)
+		revision, err = k.submitFacts(ctx, expert, key, r)
+	} else {
+		revision, err = k.bus.Services().submit(ctx, subject, r)
 	}
-	revision, err := k.bus.Services().submit(ctx, subject, r)
 	if err != nil {
 		return 0, fmt.Errorf("write %s of %s: %w", key, k.bucket, err)
 	}
 	return revision, nil
+}
+
+// submitFacts asks a scheduler to write what an expert remembers.
+func (k KV) submitFacts(ctx context.Context, expert, key string, r keeping) (uint64, error) {
+	card, _, err := k.bus.Experts().GetLeader(ctx, expert)
+	if err != nil {
+		return 0, fmt.Errorf("read the card of %s: %w", expert, err)
+	}
+	facts := r
+	facts.Op, facts.Key = keepFacts, key
+	revision, err := k.bus.Services().submit(ctx, k.bus.names.Card(poolOf(card), expert), facts)
+	if unknownTo(err) {
+		return instead(err, func() (uint64, error) { return k.bus.Services().submit(ctx, k.bus.names.Keep(k.bucket, key), r) })
+	}
+	return revision, err
+}
+
+// unknownOperation is how a scheduler refuses an operation that it does not know.
+const unknownOperation = "unknown operation"
+
+// unknownTo reports whether a scheduler of an earlier release has refused an operation.
+func unknownTo(err error) bool {
+	return errors.Is(err, ErrRefused) && strings.Contains(err.Error(), unknownOperation)
+}
+
+// instead does what a runner did in an earlier release, after a scheduler of that release has refused. Where only the permissions are of
+// this release, that is not permitted.
+func instead(refusal error, do func() (uint64, error)) (uint64, error) {
+	seq, err := do()
+	if errors.Is(err, ErrNotPermitted) {
+		return 0, fmt.Errorf("%w; the scheduler is of an earlier release than the permissions on the bus: upgrade schedulers first", refusal)
+	}
+	return seq, err
 }
 
 // rememberer returns the expert whose facts about a user a key of the memory has; "" for other keys, which only the engine writes.
@@ -143,10 +178,10 @@ func (q *Queues) submitPool(ctx context.Context, pool string, c ConsumerSpec) er
 	return nil
 }
 
-// PutBack publishes a member of a batch of a pool as a message of its own, or asks a scheduler to, if this process may not. The message is
-// sent at once; wait returns when it is stored. Errors: those of Publish.
+// PutBack publishes a member of a batch of a pool as a message of its own. Where signatures count, or if this process may not, it asks a
+// scheduler to. The message is sent at once if it is published; wait returns when it is stored. Errors: those of Publish.
 func (q *Queues) PutBack(pool string, m *batch.Member) (wait func(context.Context) error) {
-	denied := q.bus.denials.known(q.bus.names.Work)
+	denied := q.bus.Signed() || q.bus.denials.known(q.bus.names.Work)
 	var ack Ack
 	if !denied {
 		ack = q.bus.PublishAsync(m.Message(), Expect{})
@@ -160,7 +195,11 @@ func (q *Queues) PutBack(pool string, m *batch.Member) (wait func(context.Contex
 			q.bus.denials.note(q.bus.names.Work)
 		}
 		r := keeping{Op: keepWork, Value: m.Work, Work: &keptWork{Subject: m.Subject, ID: m.ID, Trace: m.Trace}}
-		if _, err := q.bus.Services().submit(ctx, q.bus.names.Card(pool, workKey), r); err != nil {
+		_, err := q.bus.Services().submit(ctx, q.bus.names.Card(pool, workKey), r)
+		if unknownTo(err) {
+			_, err = instead(err, func() (uint64, error) { return q.bus.Publish(ctx, m.Message(), Expect{}) })
+		}
+		if err != nil {
 			return fmt.Errorf("put back %s: %w", m.Subject, err)
 		}
 		return nil
@@ -225,7 +264,8 @@ func (s Services) Keep() (stop func(), err error) {
 		running.Wait()
 		cancel()
 	}
-	for _, subject := range []string{s.bus.names.Card("*", "*"), s.bus.names.Keep(s.bus.names.Sessions, "contexts.*"), s.bus.names.Keep(s.bus.names.Sessions, ChatKey("*"))} {
+	n := s.bus.names
+	for _, subject := range []string{n.Card("*", "*"), n.Keep(n.Memory, "fact.*.*"), n.Keep(n.Sessions, "contexts.*"), n.Keep(n.Sessions, ChatKey("*"))} {
 		sub, err := s.bus.nc.QueueSubscribe(subject, "keep", take)
 		if err != nil {
 			stop()
@@ -277,6 +317,8 @@ func (s Services) write(ctx context.Context, subject string, r keeping) (uint64,
 	switch {
 	case bucket == n.Sessions && (strings.HasPrefix(key, "contexts.") || strings.HasPrefix(key, ChatKey(""))):
 		return s.apply(ctx, KV{s.bus, bucket}, key, r)
+	case bucket == n.Memory && rememberer(key) != "" && r.Op == keepPut: // Of a runner of an earlier release.
+		return s.apply(ctx, s.bus.Memory(), key, r)
 	}
 	return 0, fmt.Errorf("%w: only the engine writes %s of %s", ErrRefused, key, bucket)
 }
@@ -348,5 +390,5 @@ func (s Services) apply(ctx context.Context, k KV, key string, r keeping) (uint6
 	case r.Op == keepDelete:
 		return 0, k.Delete(ctx, key)
 	}
-	return 0, fmt.Errorf("%w: unknown operation %.20q", ErrRefused, r.Op)
+	return 0, fmt.Errorf("%w: %s %.20q", ErrRefused, unknownOperation, r.Op)
 }

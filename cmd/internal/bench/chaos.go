@@ -30,6 +30,7 @@ func (f *flags) declareChaos(set *pflag.FlagSet) {
 	set.StringVar(&s.Other, "other", "", "with --chaos: folder with those of another release, of which half of the services are started")
 	set.BoolVar(&s.Rolling, "rolling", false, "with --chaos and --other: in place of faults, replace services of the other release by those of this one, one at a time, through every mix, up and back")
 	set.StringVar(&s.Worker, "worker", "", "with --rolling: command line of a worker in another language, which is given the name of a pool")
+	set.StringVar(&s.Roles, "roles", "", "with --chaos: folder of `jobgraph init --secure DIR --runner runner=default,quick`, of either release: services have its keys and roles")
 	set.BoolVar(&s.Keep, "keep", false, "with --chaos: leave logs, store and marks behind, and say where")
 }
 
@@ -55,6 +56,9 @@ func (f *flags) validateChaos() (faults []error) {
 	}
 	if s.Rolling && s.Other == "" || s.Worker != "" && !s.Rolling {
 		faults = append(faults, errors.New("--rolling needs --other, and --worker needs --rolling"))
+	}
+	if s.Roles != "" && s.Worker != "" {
+		faults = append(faults, errors.New("--roles: --worker has no key"))
 	}
 	if s.Duration <= 0 || s.Faults < 0 {
 		faults = append(faults, errors.New("--duration, --faults: want a time above 0, and no less than 0 faults"))

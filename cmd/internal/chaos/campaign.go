@@ -35,6 +35,9 @@ type Settings struct {
 	// Worker is the command line of a third-party worker, to which the name of its pool is appended; may be empty.
 	Rolling bool
 	Worker  string
+	// Roles is a folder of `jobgraph init --secure`, of either release: everyone has its key and its role on the bus. Empty for a bus
+	// without roles.
+	Roles string
 	// Log gets a line per fault; Keep keeps the folder of the campaign.
 	Log  io.Writer
 	Keep bool
@@ -75,7 +78,7 @@ func Run(ctx context.Context, s Settings) (r *Report, err error) {
 	if err := f.begin(ctx); err != nil {
 		return nil, err
 	}
-	c, err := connect(ctx, f.url)
+	c, err := f.connect(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -66,12 +66,13 @@ func writeCards(dir string, boxes bool) error {
 }
 
 // writeQuickCards adds the experts of a campaign with two releases: one that calls an address, in a separate pool, and that of a
-// third-party worker.
-func writeQuickCards(dir, address string) error {
-	for name, text := range map[string]string{ // any order: each is a file.
-		quick:   fmt.Sprintf("---\nname: %s\nkind: http\npool: %s\nidempotent: true\nurl: http://%s/\n---\n", quick, quick, address),
-		foreign: fmt.Sprintf("---\nname: %s\nkind: nats\npool: %s\ntimeout: 1m\n---\n", foreign, foreign),
-	} {
+// third-party worker, if there is one.
+func writeQuickCards(dir, address string, worker bool) error {
+	cards := map[string]string{quick: fmt.Sprintf("---\nname: %s\nkind: http\npool: %s\nidempotent: true\nurl: http://%s/\n---\n", quick, quick, address)}
+	if worker {
+		cards[foreign] = fmt.Sprintf("---\nname: %s\nkind: nats\npool: %s\ntimeout: 1m\n---\n", foreign, foreign)
+	}
+	for name, text := range cards { // any order: each is a file.
 		if err := os.WriteFile(filepath.Join(dir, "cards", name+".md"), []byte(text), 0o600); err != nil {
 			return err
 		}

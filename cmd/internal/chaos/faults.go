@@ -25,6 +25,8 @@ type faults struct {
 	overlapping int
 	begun       time.Time
 	stays       []Stay
+	// older are the decision rules of the other release.
+	older int
 }
 
 func newFaults(f *fleet, l *load, rng *rand.Rand) *faults {

@@ -106,7 +106,7 @@ func (f *fleet) beginQuick() (err error) {
 	if f.quick, err = startQuick(filepath.Join(f.dir, "marks")); err != nil {
 		return err
 	}
-	return writeQuickCards(f.dir, f.quick.listener.Addr().String())
+	return writeQuickCards(f.dir, f.quick.listener.Addr().String(), f.Worker != "")
 }
 
 // beginWorker starts the third-party worker, if there is one.
@@ -143,6 +143,11 @@ func (f *fleet) service(ctx context.Context, name, program, dir string) (*proces
 			"JOBGRAPH_DRAIN_TIMEOUT=3s",
 		},
 	}
+	variables, err := f.role(program)
+	if err != nil {
+		return nil, err
+	}
+	p.env = append(p.env, variables...)
 	if err := f.equip(ctx, p, dir); err != nil {
 		return nil, err
 	}
@@ -181,7 +186,7 @@ func (f *fleet) servers() error {
 		if err != nil {
 			return err
 		}
-		orders[i] = ServerOrder{Name: fmt.Sprintf("server-%d", i+1), Port: client, Store: filepath.Join(f.dir, "store", fmt.Sprint(i+1))}
+		orders[i] = ServerOrder{Name: fmt.Sprintf("server-%d", i+1), Port: client, Store: filepath.Join(f.dir, "store", fmt.Sprint(i+1)), Accounts: f.accounts()}
 		if f.Servers > 1 {
 			orders[i].Peer = peer
 			routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", peer))
@@ -205,7 +210,12 @@ func (f *fleet) servers() error {
 
 // prepare creates streams and buckets, with as many replicas as there are servers.
 func (f *fleet) prepare(ctx context.Context) error {
-	b, err := bus.Connect(ctx, bus.Options{URL: f.url, Name: "chaos", Replicas: f.Servers})
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	o.Replicas = f.Servers
+	b, err := bus.Connect(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -215,8 +225,12 @@ func (f *fleet) prepare(ctx context.Context) error {
 	return b.Streams().Prepare(ctx)
 }
 
-func connect(ctx context.Context, url string) (*client.Client, error) {
-	return client.Connect(ctx, bus.Options{URL: url, Name: "chaos"})
+func (f *fleet) connect(ctx context.Context) (*client.Client, error) {
+	o, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	return client.Connect(ctx, o)
 }
 
 func freePort() (int, error) {

@@ -68,6 +68,11 @@ func (f *faults) roll(ctx context.Context) error {
 		f.stays = append(f.stays, stay)
 		_, _ = fmt.Fprintf(f.fleet.Log, "%7.1f s  %s: %s\n", time.Since(f.begun).Seconds(), stay.Mix, stay.text())
 		now = now.with(role)
+		if role == scheduler {
+			if err := f.prepareRules(ctx, now.scheduler); err != nil {
+				return err
+			}
+		}
 		if err := f.change(ctx, role, now, dwell); err != nil {
 			return err
 		}
@@ -96,26 +101,35 @@ func (f *faults) change(ctx context.Context, role string, to mix, dwell time.Dur
 				return err
 			}
 		}
-		told := time.Now()
-		if !p.strike(syscall.SIGTERM) {
-			return fmt.Errorf("%s is not there to be replaced", p.name)
-		}
-		p.gone()
-		took := time.Since(told)
-		if why := p.failure(); why != nil {
-			f.made[role+" that did not end well"]++
-			_, _ = fmt.Fprintf(f.fleet.Log, "%s ended with %v after %.1f s\n", p.name, why, took.Seconds())
-		}
-		if err := f.fleet.equip(ctx, p, dir); err != nil {
+		if err := f.replace(ctx, p, dir, word); err != nil {
 			return err
 		}
-		if err := p.start(); err != nil {
-			return err
-		}
-		f.count++
-		f.made[role+" replaced by "+word]++
-		_, _ = fmt.Fprintf(f.fleet.Log, "%7.1f s  %s is %s now, the one before ended within %.1f s\n", time.Since(f.begun).Seconds(), p.name, word, took.Seconds())
 	}
+	return nil
+}
+
+// replace ends a process with SIGTERM and starts one of a release in its place, with further flags.
+func (f *faults) replace(ctx context.Context, p *process, dir, word string, flags ...string) error {
+	told := time.Now()
+	if !p.strike(syscall.SIGTERM) {
+		return fmt.Errorf("%s is not there to be replaced", p.name)
+	}
+	p.gone()
+	took := time.Since(told)
+	if why := p.failure(); why != nil {
+		f.made[p.program+" that did not end well"]++
+		_, _ = fmt.Fprintf(f.fleet.Log, "%s ended with %v after %.1f s\n", p.name, why, took.Seconds())
+	}
+	if err := f.fleet.equip(ctx, p, dir); err != nil {
+		return err
+	}
+	p.args = append(p.args, flags...)
+	if err := p.start(); err != nil {
+		return err
+	}
+	f.count++
+	f.made[p.program+" replaced by "+word]++
+	_, _ = fmt.Fprintf(f.fleet.Log, "%7.1f s  %s is %s now, the one before ended within %.1f s\n", time.Since(f.begun).Seconds(), p.name, word, took.Seconds())
 	return nil
 }
 

@@ -22,6 +22,8 @@ type ServerOrder struct {
 	Routes []string `json:"routes,omitempty"`
 	// Most limits its storage in bytes; 0 means no limit.
 	Most int64 `json:"most,omitempty"`
+	// Accounts is the file with the accounts and keys that it knows; empty for none.
+	Accounts string `json:"accounts,omitempty"`
 }
 
 func (o *ServerOrder) text() (string, error) {
@@ -59,6 +61,13 @@ func (o *ServerOrder) run(ctx context.Context) error {
 			}
 			options.Routes = append(options.Routes, u)
 		}
+	}
+	if o.Accounts != "" {
+		file, err := server.ProcessConfigFile(o.Accounts)
+		if err != nil {
+			return fmt.Errorf("read accounts: %w", err)
+		}
+		options.Accounts, options.Nkeys, options.Users = file.Accounts, file.Nkeys, file.Users
 	}
 	s, err := server.NewServer(options)
 	if err != nil {
