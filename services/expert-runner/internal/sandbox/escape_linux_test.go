@@ -65,8 +65,10 @@ func playEscape(name string) int {
 		return multiplied(os.Getenv(outsideKey))
 	case bomb:
 		return bombed()
-	case behindProc:
-		return coverProc(os.Getenv(outsideKey))
+	case inTurn:
+		return becomeShell()
+	case behindProc, behindGate:
+		return contained(name, os.Getenv(outsideKey))
 	case hoard:
 		return hoarded(os.Getenv(outsideKey))
 	case hoarder:
