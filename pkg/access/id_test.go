@@ -136,8 +136,9 @@ func TestASchedulerPutsWorkBackForARunner(t *testing.T) {
 	if err := keeper.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	odd := member(n, "a", "odd")
-	odd.Subject = "jobs.work.a.x.j.a.>"
+	on := func(subject string) *batch.Member {
+		return &batch.Member{Subject: subject, ID: "odd", Work: []byte(`{}`)}
+	}
 	text := member(n, "a", "text")
 	text.Work = []byte("no JSON")
 	for _, c := range []struct {
@@ -151,7 +152,12 @@ func TestASchedulerPutsWorkBackForARunner(t *testing.T) {
 		{"work of another pool", "a", member(n, "b", "three"), bus.ErrRefused},
 		{"work of another pool in its name", "b", member(n, "b", "three"), bus.ErrNotPermitted},
 		{"a batch", "a", &batch.Member{Subject: batch.Subject(n, "a", "x", "j", 2), ID: "four", Work: []byte(`{}`)}, bus.ErrRefused},
-		{"no run", "a", odd, bus.ErrRefused},
+		{"no run", "a", on("jobs.work.a.x.j.a.>"), bus.ErrRefused},
+		{"a run before the first one", "a", on("jobs.work.a.x.j.a.0"), bus.ErrRefused},
+		{"all jobs", "a", on("jobs.work.a.x.*.a.1"), bus.ErrRefused},
+		{"more than work", "a", on("jobs.work.a.x.j.a.1.b"), bus.ErrRefused},
+		{"no work", "a", on("jobs.cancel.j.1"), bus.ErrRefused},
+		{"no id", "a", member(n, "a", ""), bus.ErrRefused},
 		{"no JSON", "a", text, bus.ErrRefused},
 	} {
 		if err := a.Queues().PutBack(c.pool, c.m)(t.Context()); !errors.Is(err, c.want) {

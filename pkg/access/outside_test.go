@@ -4,6 +4,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/jobgraph/jobgraph/pkg/access"
 	"github.com/jobgraph/jobgraph/pkg/bus"
@@ -112,6 +115,7 @@ func TestASchedulerWritesForRunnersWhatIsTheirs(t *testing.T) {
 		{"a base of knowledge", func() error { return remember(a, "base.b") }, bus.ErrNotPermitted},
 		{"a setting of a user", func() error { return remember(a, "user.u") }, bus.ErrNotPermitted},
 		{"the end of facts", func() error { return a.Memory().Delete(t.Context(), "fact.u.x") }, bus.ErrNotPermitted},
+		{"the end of a card that was written meanwhile", func() error { return a.Experts().Remove(t.Context(), "x", 99) }, bus.ErrConflict},
 		{"the end of the own card", func() error { return a.Experts().Delete(t.Context(), "x") }, nil},
 		{"the end of no card", func() error { return a.Experts().Delete(t.Context(), "nothing") }, nil},
 		{"a context", func() error { return a.SetRemoteContext(t.Context(), "s", "x", "c") }, nil},
@@ -127,6 +131,62 @@ func TestASchedulerWritesForRunnersWhatIsTheirs(t *testing.T) {
 	}
 	if c, err := keeper.Queues().Info(t.Context(), keeper.Names().Work, "pool-c"); err != nil || !c.Bounded {
 		t.Errorf("pool c is not bounded: %+v, %v", c, err)
+	}
+}
+
+// TestASchedulerBelievesNoRunner sends requests that no client of ours sends: on a subject of the own pool, about something else.
+func TestASchedulerBelievesNoRunner(t *testing.T) {
+	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
+	tenant := &s.tenants[0]
+	keeper, nc := s.bus(tenant, "scheduler"), s.raw(tenant, "runner-a")
+	n := keeper.Names()
+	stop, err := keeper.Services().Keep()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	for id, pool := range map[string]string{"x": "a", "y": "b"} {
+		if _, err := keeper.Experts().Put(t.Context(), id, card(t, id, pool), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	facts := func(key string) string { return `{"op":"facts","value":"MQ==","key":"` + key + `"}` }
+	for _, c := range []struct{ name, expert, request, want string }{
+		{"facts of its expert", "x", facts("fact.u.x"), ""},
+		{"facts of another expert", "x", facts("fact.u.y"), "not_permitted"},
+		{"facts of no expert", "none", facts("fact.u.none"), "not_permitted"},
+		{"no facts", "x", facts("base.u.x"), "not_permitted"},
+		{"facts that were written meanwhile", "x", `{"op":"facts","value":"MQ==","key":"fact.u.x","last":99}`, "conflict"},
+		{"the card of another pool", "x", string(musttest.JSON(t, map[string]any{"op": "put", "value": card(t, "x", "b")})), "refused"},
+		{"a pool whose work never comes back", "~pool", `{"op":"pool","pool":{"ack_wait":3600000000000,"most":-1}}`, ""},
+		{"an unknown operation", "x", `{"op":"purge"}`, "refused"},
+		{"no JSON", "x", `{`, "refused"},
+	} {
+		m, err := nc.Request(n.Card("a", c.expert), []byte(c.request), bound)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answer struct {
+			Refused string `json:"refused"`
+		}
+		if musttest.Decode(t, m.Data, &answer); answer.Refused != c.want {
+			t.Errorf("%s: refused as %q, want %q", c.name, answer.Refused, c.want)
+		}
+	}
+	entries, err := keeper.Memory().List(t.Context())
+	if err != nil || len(entries) != 1 || entries[0].Key != "fact.u.x" {
+		t.Errorf("the memory has %v (%v)", entries, err)
+	}
+	js, err := jetstream.New(s.raw(tenant, "admin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := js.Consumer(t.Context(), n.Work, "pool-a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := pool.CachedInfo().Config; c.AckWait > 30*time.Second || c.MaxAckPending < 0 {
+		t.Errorf("the pool waits %s for at most %d acknowledgements", c.AckWait, c.MaxAckPending)
 	}
 }
 

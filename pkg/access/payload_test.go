@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +18,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/access"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
+	"github.com/jobgraph/jobgraph/pkg/seal"
 )
 
 func random(size int) []byte {
@@ -43,13 +45,28 @@ func (s *spoiler) meta() string {
 
 func (s *spoiler) chunks() string { return "$O.JOBS_BLOBS.C." + s.job + "." + s.digest + "." }
 
-// describe stores a false description: the sequences of foreign chunks on a subject.
-func (s *spoiler) describe(nuid string, seqs ...uint64) {
-	text, _ := json.Marshal(map[string]any{ // The value can be encoded.
+// description is one by sequences of chunks on a subject.
+func (s *spoiler) description(nuid string, seqs ...uint64) []byte {
+	s.t.Helper()
+	return musttest.JSON(s.t, map[string]any{
 		"name": s.job + "/" + s.digest, "bucket": "JOBS_BLOBS", "nuid": nuid, "size": s.size, "chunks": max(len(seqs), 1),
 		"metadata": map[string]string{"chunks": strings.Trim(strings.ReplaceAll(fmt.Sprint(seqs), " ", ","), "[]")},
 	})
-	say(s.t, s.bus, s.meta(), string(text))
+}
+
+// describe stores a description.
+func (s *spoiler) describe(nuid string, seqs ...uint64) {
+	s.t.Helper()
+	say(s.t, s.bus, s.meta(), string(s.description(nuid, seqs...)))
+}
+
+// forge stores a message with the name of a signer who has not signed it.
+func forge(t *testing.T, nc *nats.Conn, key, subject string, text []byte) {
+	t.Helper()
+	m := &nats.Msg{Subject: subject, Data: text, Header: nats.Header{seal.Header: {"v1 " + key + " 0 forged"}}}
+	if ack, err := nc.RequestMsg(m, bound); err != nil || bytes.Contains(ack.Data, []byte("error")) {
+		t.Fatal(err, ack)
+	}
 }
 
 // source is a payload that is stored, which tells when its second reading, the one that is sent, goes on.
@@ -156,17 +173,18 @@ func TestNoOneSpoilsAPayloadWhileItIsStored(t *testing.T) {
 }
 
 // TestAPayloadStaysThatSomeoneElseHasDescribed has a client describe a payload truly before its writer does: by chunks of another job, which
-// go with that job, and by the first chunk of the writer and the rest of its own.
+// go with that job, also as if they were of this one, and by the first chunk of the writer and the rest of its own.
 func TestAPayloadStaysThatSomeoneElseHasDescribed(t *testing.T) {
 	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
 	tenant := &s.tenants[0]
 	admin, writer, client := s.signed(tenant, "admin"), s.signed(tenant, "scheduler"), s.signed(tenant, "client")
 	const first = 128 << 10
-	for _, job := range []string{"foreign", "joint"} {
+	for _, job := range []string{"foreign", "hidden", "joint"} {
 		data := random(200_000)
 		a := &spoiler{t, client, job, fmt.Sprintf("%x", sha256.Sum256(data)), len(data)}
-		if job == "foreign" {
-			a.describe("evil."+a.digest+".x", say(t, client, "$O.JOBS_BLOBS.C.evil."+a.digest+".x", string(data[:first])), say(t, client, "$O.JOBS_BLOBS.C.evil."+a.digest+".x", string(data[first:])))
+		if evil := "evil." + a.digest + ".x"; job != "joint" {
+			seqs := []uint64{say(t, client, "$O.JOBS_BLOBS.C."+evil, string(data[:first])), say(t, client, "$O.JOBS_BLOBS.C."+evil, string(data[first:]))}
+			a.describe(map[string]string{"foreign": evil, "hidden": job + "." + a.digest + ".x"}[job], seqs...)
 		}
 		ear := s.raw(tenant, "admin")
 		heard, err := ear.SubscribeSync(a.chunks() + ">")
@@ -220,28 +238,51 @@ func whole(t *testing.T, nc *nats.Conn, subject string, data []byte) bool {
 	return bytes.Equal(all, data)
 }
 
-// TestFalseDescriptionsDelayAPayloadByOneAttemptPerSigner stores many false descriptions before the true one and counts the chunks that are
-// read for a payload; without the list of signers, all of them are tried.
+// TestADescriptionThatOnlySaysWhoSignedItIsOneOfNoOne stores a true description with the name of a signer who has not signed it.
+func TestADescriptionThatOnlySaysWhoSignedItIsOneOfNoOne(t *testing.T) {
+	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
+	tenant := &s.tenants[0]
+	data := random(1000)
+	a := &spoiler{t, s.signed(tenant, "client"), "j1", fmt.Sprintf("%x", sha256.Sum256(data)), len(data)}
+	a.describe("false", 1)
+	at := say(t, a.bus, a.chunks()+"x", string(data))
+	forge(t, s.raw(tenant, "client"), tenant.Signers().Signers[0].Key, a.meta(), a.description(strings.TrimPrefix(a.chunks()+"x", "$O.JOBS_BLOBS.C."), at))
+	got, err := s.signed(tenant, "viewer").Blobs().Get(t.Context(), a.job, a.digest)
+	if err != nil || !bytes.Equal(got, data) {
+		t.Errorf("%d bytes came back: %v", len(got), err)
+	}
+}
+
+// TestFalseDescriptionsDelayAPayloadByOneAttemptPerSigner stores many false descriptions before the true one, also some that name its signer,
+// and counts the false chunks that are read for a payload; without the list of signers, all of them are.
 func TestFalseDescriptionsDelayAPayloadByOneAttemptPerSigner(t *testing.T) {
 	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
 	tenant := &s.tenants[0]
 	data := random(100 << 10)
 	const job, each = "j1", 60
 	digest := fmt.Sprintf("%x", sha256.Sum256(data))
+	writer := s.signed(tenant, "runner-bc")
+	self, ok := writer.Self()
+	if !ok {
+		t.Fatal("the writer is no signer")
+	}
+	var foreign []uint64
 	for _, name := range []string{"runner-a", "client"} {
 		a := &spoiler{t, s.signed(tenant, name), job, digest, len(data)}
 		at := say(t, a.bus, a.chunks()+name, "foreign")
+		foreign = append(foreign, at)
 		for range each {
 			a.describe(job+"."+digest+"."+name, at)
+			forge(t, s.raw(tenant, name), self.Key, a.meta(), a.description(job+"."+digest+"."+name, at))
 		}
 	}
-	if _, err := s.signed(tenant, "runner-bc").Blobs().Put(t.Context(), job, data); err != nil {
+	if _, err := writer.Blobs().Put(t.Context(), job, data); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		reader      *bus.Bus
 		least, most int
-	}{{s.signed(tenant, "viewer"), 3, 8}, {s.bus(tenant, "viewer"), 2 * each, 3 * each}} {
+	}{{s.signed(tenant, "viewer"), 1, 8}, {s.bus(tenant, "viewer"), 4 * each, 4 * each}} {
 		ear := s.raw(tenant, "admin")
 		heard, err := ear.SubscribeSync("$JS.API.DIRECT.GET.OBJ_JOBS_BLOBS")
 		if err != nil || refused(t, ear) {
@@ -251,7 +292,7 @@ func TestFalseDescriptionsDelayAPayloadByOneAttemptPerSigner(t *testing.T) {
 		if err != nil || !bytes.Equal(got, data) {
 			t.Fatalf("%d bytes came back: %v", len(got), err)
 		}
-		if err := ear.Publish("$JS.API.DIRECT.GET.OBJ_JOBS_BLOBS", []byte("the end")); err != nil {
+		if err := ear.Publish("$JS.API.DIRECT.GET.OBJ_JOBS_BLOBS", []byte(`"the end"`)); err != nil {
 			t.Fatal(err)
 		}
 		read := 0
@@ -260,15 +301,19 @@ func TestFalseDescriptionsDelayAPayloadByOneAttemptPerSigner(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if string(m.Data) == "the end" {
+			if string(m.Data) == `"the end"` {
 				break
 			}
-			if !bytes.Contains(m.Data, []byte("next_by_subj")) {
+			var asked struct {
+				Seq  uint64 `json:"seq"`
+				Next string `json:"next_by_subj"`
+			}
+			if musttest.Decode(t, m.Data, &asked); asked.Next == "" && slices.Contains(foreign, asked.Seq) {
 				read++
 			}
 		}
 		if read < c.least || read > c.most {
-			t.Errorf("%d chunks were read, want %d to %d", read, c.least, c.most)
+			t.Errorf("%d false chunks were read, want %d to %d", read, c.least, c.most)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func sequences(list string, before uint64) ([]uint64, error) {
 		}
 		from, err := strconv.ParseUint(first, 10, 64)
 		to, problem := strconv.ParseUint(last, 10, 64)
-		if err != nil || problem != nil || from == 0 || to < from || to >= before || to-from >= maxChunks || len(seqs)+int(to-from) >= maxChunks {
+		if err != nil || problem != nil || from == 0 || to < from || to >= before || to-from >= uint64(maxChunks-len(seqs)) {
 			return nil, fmt.Errorf("%w: its description lists no chunks that can be its own", ErrNotFound)
 		}
 		for seq := from; seq <= to; seq++ {

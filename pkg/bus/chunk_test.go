@@ -24,8 +24,10 @@ func TestTheListOfChunksIsThatOfTheirSequences(t *testing.T) {
 			t.Errorf("%q is %v (%v)", text, got, err)
 		}
 	}
-	if _, err := sequences("1-8193", math.MaxUint64); !errors.Is(err, ErrNotFound) {
-		t.Errorf("more chunks than a blob has: %v", err)
+	for _, text := range []string{"1-8193", "1-8192,9", "1-8191,1-2", "1-18446744073709551614"} {
+		if _, err := sequences(text, math.MaxUint64); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%q, more chunks than a blob has: %v", text, err)
+		}
 	}
 }
 

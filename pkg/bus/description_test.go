@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
@@ -46,6 +49,49 @@ func TestAFalseDescriptionHidesNoPayload(t *testing.T) {
 		noErr(t, err)
 		if n := subjects[meta]; n != 10 {
 			t.Errorf("there are %d descriptions, want the false ones and the true one", n)
+		}
+	}
+}
+
+// Of what is stored as a description only what can be one is tried, once each, until one fits or the bus is away.
+func TestEachDescriptionIsTriedOnce(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{}).Bus("test")
+	digest := fmt.Sprintf("%x", sha256.Sum256(nil))
+	meta := "$O.JOBS_BLOBS.M." + base64.URLEncoding.EncodeToString([]byte("j1/"+digest))
+	var valid []uint64
+	for _, text := range []string{
+		`{"nuid":"good","size":0}`, `no JSON`, `{"nuid":"b","size":0,"deleted":true}`, `{"nuid":">","size":0}`, `{"nuid":"c","size":-1}`,
+		`{"nuid":"d","size":1073741825}`, `{"nuid":"good","size":1073741824}`, `{"nuid":"good","size":0}`,
+	} {
+		seq := put(t, b, events.Message{Subject: meta, Body: []byte(text)})
+		if strings.Contains(text, "good") {
+			valid = append(valid, seq)
+		}
+	}
+	away := errors.New("away")
+	for _, c := range []struct {
+		name  string
+		tried []uint64
+		fits  map[uint64]error // The result for some; the others do not fit.
+		at    uint64
+		err   error
+	}{
+		{"none fits", valid, nil, valid[0], bus.ErrNotFound},
+		{"the first one", valid[:1], map[uint64]error{valid[0]: nil}, valid[0], nil},
+		{"the last one", valid, map[uint64]error{valid[2]: nil}, valid[2], nil},
+		{"the bus is away at once", valid[:1], map[uint64]error{valid[0]: away}, valid[0], away},
+		{"the bus is away in the middle", valid[:2], map[uint64]error{valid[1]: away}, valid[1], away},
+	} {
+		var tried []uint64
+		at, err := b.Blobs().Described(t.Context(), "j1", digest, func(at uint64) error {
+			tried = append(tried, at)
+			if err, known := c.fits[at]; known {
+				return err
+			}
+			return bus.ErrNotFound
+		})
+		if at != c.at || !errors.Is(err, c.err) || !slices.Equal(tried, c.tried) {
+			t.Errorf("%s: %d, %v after %v, want %d, %v after %v", c.name, at, err, tried, c.at, c.err, c.tried)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -247,21 +246,19 @@ func poolOf(card []byte) string {
 // requests.
 func (s Services) Keep() (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	slots := make(chan struct{}, concurrentRequests)
+	accepted := newRequests()
 	take := func(m *nats.Msg) {
-		slots <- struct{}{}
-		running.Go(func() {
-			defer func() { <-slots }()
-			s.keep(ctx, m)
+		accepted.take(func() { s.keep(ctx, m) }, func() {
+			s.kept(m, keptReply{}, fmt.Errorf("%w: the scheduler has just stopped", ErrUnavailable))
 		})
 	}
 	var subs []*nats.Subscription
 	stop = func() {
 		for _, sub := range subs {
-			_ = sub.Unsubscribe() // The connection may be closed already.
+			_ = sub.Drain() // The connection may be closed already.
 		}
-		running.Wait()
+		_ = s.bus.nc.Flush() // Then what the server still sent is here; without a connection nothing comes.
+		accepted.close()
 		cancel()
 	}
 	n := s.bus.names
@@ -288,6 +285,11 @@ func (s Services) keep(ctx context.Context, m *nats.Msg) {
 	} else {
 		made.Revision, err = s.write(ctx, m.Subject, r)
 	}
+	s.kept(m, made, err)
+}
+
+// kept sends the answer.
+func (s Services) kept(m *nats.Msg, made keptReply, err error) {
 	if err != nil {
 		made.Refused, made.Message = "refused", err.Error()
 		for name, class := range keepErrors { // any order: an error has one class.
@@ -305,22 +307,18 @@ func (s Services) keep(ctx context.Context, m *nats.Msg) {
 	}
 }
 
-// write writes the key or consumer that a subject names.
+// write writes the key or consumer that a subject names: one to which Keep has subscribed.
 func (s Services) write(ctx context.Context, subject string, r keeping) (uint64, error) {
 	n := s.bus.names
 	if rest, ok := strings.CutPrefix(subject, n.Prefix()+".card."); ok {
 		pool, expert, _ := strings.Cut(rest, ".")
 		return s.writeCard(ctx, pool, expert, r)
 	}
-	rest := strings.TrimPrefix(subject, n.Prefix()+".keep.")
-	bucket, key, _ := strings.Cut(rest, ".")
-	switch {
-	case bucket == n.Sessions && (strings.HasPrefix(key, "contexts.") || strings.HasPrefix(key, ChatKey(""))):
-		return s.apply(ctx, KV{s.bus, bucket}, key, r)
-	case bucket == n.Memory && rememberer(key) != "" && r.Op == keepPut: // Of a runner of an earlier release.
-		return s.apply(ctx, s.bus.Memory(), key, r)
+	bucket, key, _ := strings.Cut(strings.TrimPrefix(subject, n.Prefix()+".keep."), ".")
+	if bucket == n.Memory && (rememberer(key) == "" || r.Op != keepPut) { // What comes is of a runner of an earlier release.
+		return 0, fmt.Errorf("%w: only the engine writes %s of %s", ErrRefused, key, bucket)
 	}
-	return 0, fmt.Errorf("%w: only the engine writes %s of %s", ErrRefused, key, bucket)
+	return s.apply(ctx, KV{s.bus, bucket}, key, r)
 }
 
 // writeCard writes the card of an expert of a pool. It refuses an expert that belongs to another pool.

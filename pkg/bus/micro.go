@@ -20,7 +20,7 @@ import (
 // Endpoint answers one verb. With a fault, body is the answer for programs that need more than the fault, or nil.
 type Endpoint func(ctx context.Context, request []byte) (body []byte, fault *events.Fault)
 
-// concurrentRequests limits the requests that one Serve answers at once; the client library queues the others.
+// concurrentRequests limits the requests that one Serve or Keep answers at once; the client library queues the others.
 const concurrentRequests = 64
 
 // Services is request and reply: it serves micro services and calls them.
@@ -47,19 +47,9 @@ func (s Services) serve(c micro.Config, endpoints map[string]Endpoint, describe 
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	accepted := newRequests()
-	slots := make(chan struct{}, concurrentRequests)
 	for verb, endpoint := range endpoints {
 		handler := micro.HandlerFunc(func(r micro.Request) {
-			if !accepted.begin() {
-				s.respond(ctx, r, stopped)
-				return
-			}
-			slots <- struct{}{}
-			go func() { // Ends with the request, for which stop waits.
-				defer accepted.end()
-				defer func() { <-slots }()
-				s.respond(ctx, r, endpoint)
-			}()
+			accepted.take(func() { s.respond(ctx, r, endpoint) }, func() { s.respond(ctx, r, stopped) })
 		})
 		options := []micro.EndpointOpt{micro.WithEndpointSubject(s.bus.names.API(verb))}
 		if describe != nil {
@@ -84,6 +74,7 @@ func (s Services) serve(c micro.Config, endpoints map[string]Endpoint, describe 
 // requests counts those that are being answered. Stopping a service only begins to drain its subscriptions, so requests may come while close
 // waits and after it: a sync.WaitGroup must not be used so.
 type requests struct {
+	slots  chan struct{}
 	mu     sync.Mutex
 	idle   sync.Cond // Signalled when n becomes 0; its lock is mu.
 	n      int
@@ -91,9 +82,23 @@ type requests struct {
 }
 
 func newRequests() *requests {
-	q := &requests{}
+	q := &requests{slots: make(chan struct{}, concurrentRequests)}
 	q.idle.L = &q.mu
 	return q
+}
+
+// take answers a request beside others, or calls late for one that came after close. It waits while too many are being answered.
+func (q *requests) take(answer, late func()) {
+	if !q.begin() {
+		late()
+		return
+	}
+	q.slots <- struct{}{}
+	go func() { // Ends with the request, for which close waits.
+		defer q.end()
+		defer func() { <-q.slots }()
+		answer()
+	}()
 }
 
 // begin reports whether a request may be answered; if so, end follows.

@@ -3,6 +3,7 @@ package bus_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,19 +116,27 @@ func TestAServiceAnswersOnNoSubjectOfOurs(t *testing.T) {
 		"echo": func(_ context.Context, body []byte) ([]byte, *events.Fault) { return body, nil },
 	}, nil)
 	noErr(t, err)
+	leave, err := b.Services().Keep()
+	noErr(t, err)
+	noErr(t, b.Flush(t.Context()))
 	nc, err := nats.Connect("", nats.InProcessServer(server))
 	noErr(t, err)
 	defer nc.Close()
 	n := b.Names()
 	for _, reply := range []string{n.Event("j1", events.KindJobFinished), n.Request(), "$KV." + n.State + ".j1", "$JS.API.STREAM.PURGE." + n.Log} {
-		noErr(t, nc.PublishRequest(n.API("echo"), reply, []byte(`{"goal":"g"}`)))
+		for _, subject := range []string{n.API("echo"), n.Card("p", "x")} {
+			noErr(t, nc.PublishRequest(subject, reply, []byte(`{"goal":"g"}`)))
+		}
 	}
-	m, err := nc.Request(n.API("echo"), []byte("x"), 10*time.Second) // After those before it.
-	noErr(t, err)
+	for subject, want := range map[string]string{n.API("echo"): "x", n.Card("p", "x"): `{"refused":"refused",`} {
+		m, err := nc.Request(subject, []byte("x"), 10*time.Second) // After those before it.
+		noErr(t, err)
+		if !strings.HasPrefix(string(m.Data), want) {
+			t.Errorf("%s answers %s", subject, m.Data)
+		}
+	}
 	stop()
-	if string(m.Data) != "x" {
-		t.Errorf("answer %q", m.Data)
-	}
+	leave()
 	for _, stream := range []string{n.Log, n.Intake, "KV_" + n.State} {
 		facts, err := b.Streams().Info(t.Context(), stream)
 		noErr(t, err)

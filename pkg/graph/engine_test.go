@@ -68,7 +68,8 @@ func (g *engine) event(k events.Kind, subjob string, run int, key string, data a
 	g.seq++
 	g.now = g.now.Add(time.Millisecond)
 	g.kinds[g.seq] = k
-	return events.Event{Kind: k, ID: fmt.Sprintf("e%d", g.seq), Job: "j", SubJob: subjob, Run: run, Key: key, Seq: g.seq, Time: g.now, Data: data}
+	d, _ := events.Define(k)
+	return events.Event{Kind: k, Control: d.Control, ID: fmt.Sprintf("e%d", g.seq), Job: "j", SubJob: subjob, Run: run, Key: key, Seq: g.seq, Time: g.now, Data: data}
 }
 
 // tell appends an event to the log and delivers the commands that become pending.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -180,6 +181,25 @@ func TestEveryEventOnTheControlSubjectMovesWhatTheEndExpects(t *testing.T) {
 	}
 	if g.job.ControlSeq != e.Seq {
 		t.Errorf("the control subject ends at %d, the state says %d", e.Seq, g.job.ControlSeq)
+	}
+	g.tell(events.KindFailRequested, "", 0, "", &events.FailRequested{SubJob: "none"})
+	last := g.seq
+	g.tell(events.KindJobPlanning, "", 0, "", &events.JobMoved{})
+	if g.job.ControlSeq != last {
+		t.Errorf("the control subject ends at %d, the state says %d", last, g.job.ControlSeq)
+	}
+}
+
+// A plan that was not read must not be skipped: the job would go on without it.
+func TestAPlanWhoseBlobWasNotResolvedIsPoison(t *testing.T) {
+	for kind, data := range map[events.Kind]any{
+		events.KindGraphCreated: &events.GraphCreated{PlanRef: &events.Ref{Digest: "d"}},
+		events.KindPlanEdited:   &events.PlanEdited{PlanRef: &events.Ref{Digest: "d"}},
+	} {
+		g := start(t, nil)
+		if effect := g.job.Step(g.event(kind, "~plan", 1, "", data)); effect.Verdict != Poisoned || !strings.Contains(effect.Reason, "blob d was not resolved") {
+			t.Errorf("%s: %+v", kind, effect)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -330,6 +331,12 @@ func TestAPoolReportsOnItsOwnRuns(t *testing.T) {
 		}
 	}
 	g.wantOpen("a/1", "b/1")
+	asked := g.event(events.KindSubJobReported, events.PlanID+"~ask", 1, "", report)
+	asked.Pool = "other"
+	g.log = append(g.log, asked)
+	if effect := g.job.Step(asked); effect.Verdict != Ignored || !strings.Contains(effect.Reason, "the planner reads what it says") {
+		t.Errorf("what an expert has told the planner: %+v", effect)
+	}
 	delete(g.orders, "a/1")
 	if got := state("a", events.DefaultPool, events.KindSubJobReported, report); got != Applied {
 		t.Errorf("the report of the pool is %s", got)

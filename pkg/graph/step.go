@@ -20,7 +20,7 @@ func (j *Job) Step(e events.Event) Effect {
 		return Effect{Poisoned, reason}
 	}
 	j.now = e
-	if e.Control || asks(e.Data) {
+	if e.Control {
 		j.ControlSeq = e.Seq
 	}
 	effect := j.apply(&j.now)
@@ -29,15 +29,6 @@ func (j *Job) Step(e events.Event) Effect {
 	j.settle()
 	j.now = events.Event{}
 	return effect
-}
-
-// asks reports whether a payload is that of a control event.
-func asks(data any) bool {
-	switch data.(type) {
-	case *events.StopRequested, *events.FailRequested, *events.RecoverRequested, *events.RetryRequested, *events.RerunRequested, *events.PlanEdited:
-		return true
-	}
-	return false
 }
 
 // poison says why an event that cannot be understood must not be skipped.

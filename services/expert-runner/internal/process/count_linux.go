@@ -49,10 +49,10 @@ func CountTasks() (n, busy int64, err error) {
 		return 0, 0, fmt.Errorf("count processes: %d is not in /proc", own)
 	}
 	for pid, t := range all {
-		if pid == own || !isBelow(pid, own, all) {
+		if !isBelow(pid, own, all) {
 			continue
 		}
-		n += max(t.threads, 1) // A process that nothing has waited for has none left.
+		n += t.threads // One of a process that nothing has waited for.
 		if !t.asleep {
 			busy += t.threads
 		}

@@ -1,14 +1,17 @@
 package sandbox_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -187,6 +190,28 @@ func explode(c *counts, over int) {
 	}
 }
 
+// A program without threads, whose processes exist when it starts the next one, gets as many as it may have, itself included.
+func TestALimitOfProcessesIsExactForOneAfterTheOther(t *testing.T) {
+	script := fmt.Sprintf("n=0; while [ $n -lt %d ]; do sleep 60 & n=$((n+1)); echo started; done; kill -9 0", wanted)
+	atLevels(t, func(t *testing.T, level sandbox.Level, box *sandbox.Box) {
+		started := func(processes int64) (n int, out string) {
+			out = output(t, box, processes, &exec.Cmd{Path: "/bin/sh", Args: []string{"sh", "-c", script}})
+			return strings.Count(out, "started"), out
+		}
+		if n, out := started(0); n != wanted {
+			t.Errorf("without a limit: %q", out)
+		}
+		if level == sandbox.None {
+			return
+		}
+		const most = 60
+		// Other processes of a user count at level landlock.
+		if n, out := started(most); n >= most || os.Geteuid() == 0 && n != most-1 {
+			t.Errorf("%d were started with a limit of %d: %q", n, most, out)
+		}
+	})
+}
+
 // fork returns 0 in the new process, and -1 if there is none.
 func fork() int {
 	pid, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
@@ -196,11 +221,35 @@ func fork() int {
 	return int(pid)
 }
 
-// behindProc is the program that hides a part of /proc, as containers do, and becomes a test.
-const behindProc = "behind proc"
+// behindProc is the program that hides a part of /proc, as containers do, and becomes a test; behindGate also asks before each fork.
+const behindProc, behindGate = "behind proc", "behind a gate"
 
 // Where a part of /proc is hidden, the kernel lets no sandbox have its own: limits are kept by what the container's /proc shows.
 func TestLimitsAreKeptWhereAPartOfProcIsHidden(t *testing.T) {
+	inContainer(t, behindProc, "^(TestAProgramCannotMultiply|TestABombOfForksIsBounded|TestProcessesCannotHaveMoreMemoryTogether)$/^namespaces$", nil)
+}
+
+// A process has one listener of seccomp at most. In a container that has one, the sandbox has no gate, and counts.
+func TestLimitsAreKeptInAContainerWithAListener(t *testing.T) {
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := os.NewFile(uintptr(ends[1]), "gate")
+	var allowed sync.WaitGroup
+	allowed.Go(func() { // Ends with the container.
+		if err := sandbox.AllowForks(ends[0]); err != nil {
+			t.Logf("gates cannot be tested here: %v", err)
+		}
+	})
+	inContainer(t, behindGate, "^TestAProgramCannotMultiply$/^(namespaces|landlock)$", theirs)
+	allowed.Wait()
+	_ = unix.Close(ends[0])
+}
+
+// inContainer runs tests in a container; gate is its end of a connection to the process that it asks, nil for none.
+func inContainer(t *testing.T, program, tests string, gate *os.File) {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -208,42 +257,58 @@ func TestLimitsAreKeptWhereAPartOfProcIsHidden(t *testing.T) {
 	uid, gid := os.Geteuid(), os.Getegid()
 	cmd := exec.Command(self)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), escapeKey+"="+behindProc,
-		outsideKey+"=^(TestAProgramCannotMultiply|TestABombOfForksIsBounded|TestProcessesCannotHaveMoreMemoryTogether)$/^namespaces$")
+	cmd.Env = append(os.Environ(), escapeKey+"="+program, outsideKey+"="+tests)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
 		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN},
 	}
-	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	switch {
-	case err != nil && !errors.As(err, &exit):
+	if gate != nil {
+		cmd.ExtraFiles = []*os.File{gate, gate, gate} // The last one is descriptor 5, as in the helper of a sandbox.
+	}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Start()
+	if gate != nil {
+		_ = gate.Close()
+	}
+	if err != nil {
 		t.Logf("namespaces cannot be tested here: %v", err)
-	case err != nil:
-		t.Errorf("%v: %s", err, out)
-	case !strings.Contains(string(out), "PASS"):
-		t.Errorf("no test has run: %s", out)
+		return
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v: %s", err, &out)
+	} else if !strings.Contains(out.String(), "PASS") {
+		t.Errorf("no test has run: %s", &out)
 	}
 }
 
-func coverProc(tests string) int {
+func coverProc(tests string) error {
 	err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
 	if err = errors.Join(err, unix.Mount("/proc/sys", "/proc/sys", "", unix.MS_BIND, "")); err != nil {
-		say(err.Error())
-		return 1
+		return err
 	}
 	self, err := os.Executable()
 	if err != nil {
-		say(err.Error())
-		return 1
+		return err
 	}
 	env := slices.DeleteFunc(os.Environ(), func(s string) bool {
 		return strings.HasPrefix(s, escapeKey+"=") || strings.HasPrefix(s, outsideKey+"=")
 	})
-	err = unix.Exec(self, []string{self, "-test.v", "-test.run=" + tests}, env)
-	say(fmt.Sprintf("become the test: %v", err))
+	return unix.Exec(self, []string{self, "-test.v", "-test.run=" + tests}, env)
+}
+
+// contained hides a part of /proc, and becomes the tests.
+func contained(program, tests string) int {
+	runtime.LockOSThread()
+	if program == behindGate {
+		if err := sandbox.AskBeforeForks(); err != nil {
+			say("PASS without a gate: " + err.Error())
+			return 0
+		}
+	}
+	say(fmt.Sprintf("become the test: %v", coverProc(tests)))
 	return 1
 }
 

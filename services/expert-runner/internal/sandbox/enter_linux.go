@@ -85,13 +85,13 @@ func obey(path string, argv []string, s *said) error {
 	return fmt.Errorf("run %s: %w", path, unix.Exec(path, argv, os.Environ()))
 }
 
-// begin starts the program below this process, the init process of its namespace, and waits for it.
+// begin starts the program below this process, the init process of its namespace, and waits for it. Whatever is left then ends with
+// this process.
 func begin(path string, argv []string, o *order, s *said) error {
 	b, err := newBounds(o.Limits, killNamespace)
 	if err != nil {
 		return err
 	}
-	defer b.over()
 	start := func() (int, error) { return o.Limits.start(path, argv, os.Environ(), o.Passed) }
 	if !o.needsGate() {
 		b.hold()

@@ -67,8 +67,8 @@ func playEscape(name string) int {
 		return piped()
 	case bomb:
 		return bombed()
-	case behindProc:
-		return coverProc(os.Getenv(outsideKey))
+	case behindProc, behindGate:
+		return contained(name, os.Getenv(outsideKey))
 	case hoard:
 		return hoarded(os.Getenv(outsideKey))
 	case hoarder:
@@ -109,12 +109,17 @@ func tryWith(t *testing.T, box *sandbox.Box, processes int64, name, args string)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return output(t, box, processes, &exec.Cmd{Path: self, Args: []string{"escape"}, Env: []string{
+		escapeKey + "=" + name, outsideKey + "=" + args, "GORACE=" + os.Getenv("GORACE"),
+	}})
+}
+
+// output runs a program in a box, in a separate workspace, with a maximum number of processes, and returns its output.
+func output(t *testing.T, box *sandbox.Box, processes int64, cmd *exec.Cmd) string {
+	t.Helper()
 	dir := t.TempDir()
+	cmd.Dir, cmd.Env = dir, append(cmd.Env, "PATH=/usr/local/bin:/usr/bin:/bin", "TMPDIR="+dir)
 	var out bytes.Buffer
-	cmd := &exec.Cmd{Path: self, Args: []string{"escape"}, Dir: dir, Env: []string{
-		escapeKey + "=" + name, outsideKey + "=" + args, "PATH=/usr/local/bin:/usr/bin:/bin", "TMPDIR=" + dir,
-		"GORACE=" + os.Getenv("GORACE"),
-	}}
 	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

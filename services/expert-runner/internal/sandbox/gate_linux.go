@@ -25,10 +25,12 @@ type gate struct {
 	room     int64 // How many may be started before they are counted again.
 	allowed  int64 // How many forks may be in progress: those that were allowed since the last count.
 	shut     atomic.Bool
+	// tasks counts what was started, and how much of it may be running.
+	tasks func() (n, busy int64, err error)
 }
 
 func newGate(listener int, most int64) *gate {
-	return &gate{listener: listener, most: most, room: most - 1}
+	return &gate{listener: listener, most: most, room: most - 1, tasks: process.CountTasks}
 }
 
 // settle is how long the gate waits before it counts, for the forks that it has allowed to take place; it does so at most mostWaits
@@ -111,13 +113,18 @@ func (g *gate) serve() {
 		if err != nil {
 			return
 		}
-		counted := false // Once for all that wait, however many they are.
-		for _, id := range waiting {
-			if g.room <= 0 && !counted && !g.shut.Load() {
-				g.room, counted = g.count(), true
-			}
-			g.answer(id, g.room > 0 && !g.shut.Load())
+		g.judge(waiting)
+	}
+}
+
+// judge answers forks that wait. It counts at most once for all of them, however many they are.
+func (g *gate) judge(waiting []uint64) {
+	counted := false
+	for _, id := range waiting {
+		if g.room <= 0 && !counted && !g.shut.Load() {
+			g.room, counted = g.count(), true
 		}
+		g.answer(id, g.room > 0 && !g.shut.Load())
 	}
 }
 
@@ -193,7 +200,7 @@ func (g *gate) answer(id uint64, allowed bool) {
 func (g *gate) count() (room int64) {
 	for range mostWaits {
 		<-time.After(settle)
-		n, busy, err := process.CountTasks()
+		n, busy, err := g.tasks()
 		if err != nil {
 			return 0
 		}
