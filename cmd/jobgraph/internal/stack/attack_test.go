@@ -1,6 +1,7 @@
 package stack_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/incarnation"
 	"github.com/jobgraph/jobgraph/pkg/run"
@@ -234,7 +236,8 @@ func flood(h *hand, _ victim) {
 	}
 }
 
-// takeIDs publishes work with the message ids that work of a job to come may have, and removes it from its queue.
+// takeIDs publishes work with the message ids that work of a job to come may have, and settles it. All of it must be gone before the job
+// begins: a scheduler compares its work with the message that has the same id, as long as that exists, and publishes it under another id.
 func takeIDs(h *hand, v victim) {
 	n := h.admin.Names()
 	log, err := h.admin.Bus().Streams().Info(h.Context(), n.Log)
@@ -244,34 +247,52 @@ func takeIDs(h *hand, v victim) {
 	for ahead := range uint64(50) {
 		h.say(n.WorkFor("m", "x", "x", "a", 1), "{}", events.HeaderMsgID, run.WorkID(incarnation.ID(v.job, log.LastSeq+ahead), v.subjob, 1))
 	}
-	h.purge("JOBS_WORK", n.PoolWork("m"))
+	h.arrive(n.WorkFor("sync", "x", v.job, "sync", 1))
+	if h.last(n.Work, n.PoolWork("m")) != "" {
+		h.drain("m")
+	}
+}
+
+// arrive returns when all work that the attacker has published is stored or refused: a stream stores messages in the order in which they
+// reach the server. It publishes work on a subject, and removes it.
+func (h *hand) arrive(subject string) {
+	h.Helper()
+	err := h.nc.Flush()
+	if err == nil {
+		_, err = h.admin.Bus().Publish(h.Context(), events.Message{Subject: subject, Body: []byte("{}")}, bus.ExpectNone())
+	}
+	if err == nil {
+		err = h.admin.Bus().Streams().Purge(h.Context(), h.admin.Names().Work, subject)
+	}
+	if err != nil {
+		h.Fatal(err)
+	}
+}
+
+// drain takes and settles all work of a pool, if the attacker may.
+func (h *hand) drain(pool string) {
+	h.Helper()
 	q := h.bus.Bus().Queues()
-	if q.EnsurePool(h.Context(), "m") != nil {
+	if q.EnsurePool(h.Context(), pool) != nil {
 		return
 	}
-	sub, err := q.Consume(h.Context(), q.PoolConsumer("m"))
+	sub, err := q.Consume(h.Context(), q.PoolConsumer(pool))
 	if err != nil {
 		return
 	}
 	defer sub.Stop()
-	for {
-		queue, err := q.Info(h.Context(), n.Work, q.PoolConsumer("m").Durable)
-		if err != nil || queue.Pending == 0 {
-			break
-		}
-		list, err := sub.Next(h.Context(), 50)
-		if err != nil {
-			h.Fatal(err)
-		}
+	n := h.admin.Names()
+	h.until("the end of the work of "+pool, func() bool {
+		ctx, cancel := context.WithTimeout(h.Context(), 50*time.Millisecond)
+		defer cancel()
+		list, _ := sub.Next(ctx, 50) // What has not come yet comes the next time.
 		for i := range list {
 			if err := list[i].Ack(); err != nil {
 				h.Fatal(err)
 			}
 		}
-	}
-	if err := h.bus.Bus().Flush(h.Context()); err != nil {
-		h.Fatal(err)
-	}
+		return h.last(n.Work, n.PoolWork(pool)) == ""
+	})
 }
 
 // broker are attacks through the protocol of the server.
