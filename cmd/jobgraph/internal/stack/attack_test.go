@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -295,6 +296,30 @@ func (h *hand) drain(pool string) {
 	})
 }
 
+// settle settles the work of a pool in the name of another pool's consumer, in every form that a server takes: the subject of a settlement
+// names the consumer, and any sequence. The consumer must have passed that sequence.
+func settle(h *hand, v victim) {
+	n := h.admin.Names()
+	m, err := h.admin.Bus().Streams().LastOn(h.Context(), n.Work, "jobs.work.*.*."+v.job+".>")
+	if err != nil {
+		return // Another attacker has removed it.
+	}
+	q := h.bus.Bus().Queues()
+	if q.EnsurePool(h.Context(), "m") == nil {
+		h.say("$JS.API.CONSUMER.MSG.NEXT.JOBS_WORK.pool-m", `{"batch":10,"expires":60000000000}`)
+		h.until("the consumer passes the work", func() bool {
+			queue, err := h.admin.Bus().Queues().Info(h.Context(), n.Work, "pool-m")
+			return err == nil && queue.Seen >= m.Seq
+		})
+	}
+	for _, of := range []string{"$JS.ACK.JOBS_WORK.pool-m", "$JS.ACK._.hash.JOBS_WORK.pool-m"} {
+		for _, what := range []string{"", "+ACK", "+TERM", "-NAK", "+WPI", "+NXT"} {
+			h.say(fmt.Sprintf("%s.1.%d.1.%d.0", of, m.Seq, time.Now().UnixNano()), what)
+			h.say(fmt.Sprintf("%s.1.%d.1.%d.0.x", of, m.Seq, time.Now().UnixNano()), what)
+		}
+	}
+}
+
 // broker are attacks through the protocol of the server.
 func broker() []attack {
 	const api = "$JS.API."
@@ -305,6 +330,9 @@ func broker() []attack {
 		{"the message id of another pool's work", (*siege).unserved, takeIDs, func(s *siege, v victim, _ []*hand) bool {
 			s.wait(v)
 			s.passed()
+			return s.last("JOBS_WORK", "jobs.work.*.*."+v.job+".>") == ""
+		}, nil},
+		{"the work of a pool without a reader", (*siege).unread, settle, func(s *siege, v victim, _ []*hand) bool {
 			return s.last("JOBS_WORK", "jobs.work.*.*."+v.job+".>") == ""
 		}, nil},
 		{"work for a pool", nil, func(h *hand, _ victim) { h.say("jobs.work.default.shout-expert.forged.a.1", "{}") }, received(`"stream":"JOBS_WORK"`), nil},
