@@ -61,7 +61,7 @@ func quarantined(s *siege, v victim, _ []*hand) bool {
 // stored reports whether the last message on a subject is the forged one.
 func stored(stream, subject string) func(*siege, victim, []*hand) bool {
 	return func(s *siege, v victim, _ []*hand) bool {
-		return strings.Contains(s.last(stream, strings.ReplaceAll(subject, "{job}", v.job)), "forged")
+		return strings.Contains(s.last(stream, strings.NewReplacer("{job}", v.job, "{pool}", v.pool).Replace(subject)), "forged")
 	}
 }
 
@@ -152,14 +152,14 @@ func kept() []attack {
 		return base64.URLEncoding.EncodeToString([]byte(v.job + "/" + v.request))
 	}
 	return []attack{
-		{"a card", nil, func(h *hand, _ victim) {
-			card := `{"id":"shout-expert","name":"Shout Expert","description":"forged","pool":"m"}`
-			h.say("$KV.JOBS_EXPERTS.shout-expert", card)
-			for _, pool := range []string{"m", "default"} {
+		{"a card", (*siege).unheard, func(h *hand, v victim) {
+			card := fmt.Sprintf(`{"id":%q,"name":%q,"description":"forged","pool":"m"}`, v.pool, v.pool)
+			h.say("$KV.JOBS_EXPERTS."+v.pool, card)
+			for _, pool := range []string{"m", v.pool} {
 				request, _ := json.Marshal(map[string]any{"op": "put", "value": []byte(card)}) // The value can be encoded.
-				h.say("jobs.card."+pool+".shout-expert", string(request))
+				h.say("jobs.card."+pool+"."+v.pool, string(request))
 			}
-		}, stored("KV_JOBS_EXPERTS", "$KV.JOBS_EXPERTS.shout-expert"), nil},
+		}, stored("KV_JOBS_EXPERTS", "$KV.JOBS_EXPERTS.{pool}"), nil},
 		{"a base of knowledge", nil, func(h *hand, _ victim) {
 			h.say("$KV.JOBS_MEMORY.base.handbook", "forged")
 			request, _ := json.Marshal(map[string]any{"op": "put", "value": []byte("forged")}) // The value can be encoded.

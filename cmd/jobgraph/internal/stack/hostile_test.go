@@ -308,7 +308,7 @@ func (s *siege) played(v victim) string {
 	defer cancel()
 	result, err := s.boss.Wait(ctx, job)
 	if err != nil {
-		return "forged: " + err.Error()
+		s.Fatal(err)
 	}
 	return string(result.Result)
 }
