@@ -49,6 +49,32 @@ func publish(b *testing.B, c *bus.Bus) {
 
 func BenchmarkPublishAsync(b *testing.B) { over(b, publish) }
 
+// BenchmarkPublishWork compares work on a bus without roles and with them, where its pool has a consumer first.
+func BenchmarkPublishWork(b *testing.B) {
+	for _, roles := range []bool{false, true} {
+		b.Run(fmt.Sprintf("roles=%t", roles), func(b *testing.B) {
+			server := bustest.Start(b, bustest.Settings{})
+			c := server.Bus("bench")
+			noErr(b, c.Queues().EnsurePool(b.Context(), "p"))
+			if roles {
+				c = withRoles(b, server)
+			}
+			b.ResetTimer()
+			acks := make([]bus.Ack, 0, 256)
+			for i := range b.N {
+				acks = append(acks, c.PublishAsync(work(c, "p", "j", i+1), bus.Expect{}))
+				if len(acks) == cap(acks) || i == b.N-1 {
+					for _, ack := range acks {
+						_, err := ack.Wait(b.Context())
+						noErr(b, err)
+					}
+					acks = acks[:0]
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkPublishOne(b *testing.B) {
 	over(b, func(b *testing.B, c *bus.Bus) {
 		for i := range b.N {

@@ -152,6 +152,13 @@ func (a asking) Consumer(ctx context.Context, stream, consumer string) (jetstrea
 	})
 }
 
+// CreateConsumer implements jetstream.JetStream.
+func (a asking) CreateConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	return guarded(ctx, a.nc, a.denials, apiPrefix+"CONSUMER.CREATE."+stream, func(ctx context.Context) (jetstream.Consumer, error) {
+		return a.JetStream.CreateConsumer(ctx, stream, cfg)
+	})
+}
+
 // CreateOrUpdateConsumer implements jetstream.JetStream.
 func (a asking) CreateOrUpdateConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (jetstream.Consumer, error) {
 	return guarded(ctx, a.nc, a.denials, apiPrefix+"CONSUMER.CREATE."+stream, func(ctx context.Context) (jetstream.Consumer, error) {

@@ -25,6 +25,7 @@ type Bus struct {
 	pub      *publisher
 	log      *Log
 	queues   *Queues
+	served   *served
 	items    *Items
 	owned    bool
 	denials  *denials
@@ -125,6 +126,7 @@ func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
 	if o.InProcess != nil && nc.ConnectedClusterName() == "" {
 		b.queues.pulls = embedded
 	}
+	b.served = newServed(b.queues)
 	b.log = &Log{bus: b, lifecycle: newLifecycle(b), news: &JobWatcher{bus: b, stream: b.names.Log, filters: []string{b.names.AllEvents()}, token: jobToken}}
 	b.items = newItems(b)
 	js, err := jetstream.New(nc)
@@ -158,6 +160,7 @@ func (b *Bus) watch() {
 		switch status {
 		case nats.CONNECTED:
 			b.logger.Info("bus reconnected")
+			b.served.forget()
 			for _, f := range b.handlers() {
 				f()
 			}
@@ -225,6 +228,7 @@ func (b *Bus) Flush(ctx context.Context) error {
 // without an acknowledgement end with ErrUnknown.
 func (b *Bus) Close() {
 	b.pub.close()
+	b.served.close()
 	b.ending.Do(func() { close(b.closed) })
 	if b.owned {
 		if b.nc.IsConnected() {

@@ -14,7 +14,7 @@ import (
 )
 
 // withRoles connects to a bus on which signatures count.
-func withRoles(t *testing.T, server *bustest.Server) *bus.Bus {
+func withRoles(t testing.TB, server *bustest.Server) *bus.Bus {
 	t.Helper()
 	o := server.Options("signed")
 	o.Signers = filepath.Join(t.TempDir(), "signers.json")

@@ -54,13 +54,16 @@ func (b *Bus) Publish(ctx context.Context, m events.Message, e Expect) (uint64, 
 // PublishAsync sends a message and returns its pending acknowledgement. It blocks only while the window of unacknowledged
 // publishes is full. Messages of one goroutine are stored in the order of its calls. Ack.Wait returns the errors of
 // Publish. With a key, the connection signs requests, answers, control events and descriptions of
-// payloads.
+// payloads. Where signatures count, the first work of a pool is sent once the pool has a consumer.
 func (b *Bus) PublishAsync(m events.Message, e Expect) Ack {
 	if len(m.Body) > MaxMessage {
 		return failed(m.Subject, fmt.Errorf("%w: body of %d bytes, at most %d", ErrTooLarge, len(m.Body), MaxMessage))
 	}
 	if err := b.sealing.seal(b.names, &m); err != nil {
 		return failed(m.Subject, err)
+	}
+	if pool, ok := b.served.pool(m.Subject); ok {
+		return b.served.send(pool, m, e)
 	}
 	return b.pub.send(m, e)
 }

@@ -64,24 +64,42 @@ func newPublisher(nc *nats.Conn, timeout time.Duration, window int, taken func(c
 }
 
 func (p *publisher) send(m events.Message, e Expect) Ack {
+	w := p.hold(m, e)
+	p.transmit(w, m, e)
+	return Ack{w}
+}
+
+// hold returns the unacknowledged publish of a message that is not sent yet. transmit sends it, forgo ends it.
+func (p *publisher) hold(m events.Message, e Expect) *waiting {
+	w := &waiting{p: p, subject: m.Subject}
+	if m.Get(events.HeaderMsgID) != "" {
+		w.named = &named{message: m, expect: e}
+	}
+	return w
+}
+
+// transmit sends a message.
+func (p *publisher) transmit(w *waiting, m events.Message, e Expect) {
 	header := m.Header
 	if header == nil {
 		header = make(map[string][]string, 2)
 	}
 	e.write(header)
-	w := &waiting{p: p, subject: m.Subject}
-	if m.Get(events.HeaderMsgID) != "" {
-		w.named = &named{message: m, expect: e}
-	}
 	id, ok := p.register(w)
 	if !ok {
-		return Ack{w}
+		return
 	}
 	err := p.nc.PublishMsg(&nats.Msg{Subject: m.Subject, Reply: p.inbox + strconv.FormatUint(id, 36), Header: header, Data: m.Body})
 	if err != nil {
 		p.drop(id, notSent(err))
 	}
-	return Ack{w}
+}
+
+// forgo ends a publish that was not sent.
+func (p *publisher) forgo(w *waiting, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w.end(0, err)
 }
 
 // notSent classifies an error of the client itself: the message was never sent.
@@ -99,7 +117,7 @@ func (p *publisher) register(w *waiting) (id uint64, ok bool) {
 		p.room.Wait()
 	}
 	if p.closed {
-		w.done, w.err = true, fmt.Errorf("%w: connection", ErrClosed)
+		w.end(0, fmt.Errorf("%w: connection", ErrClosed))
 		return 0, false
 	}
 	if rest := len(p.free) - 1; rest >= 0 {
@@ -205,11 +223,16 @@ func (p *publisher) settle(id, seq uint64, err error) {
 // end ends a publish with its result. The caller holds the lock.
 func (p *publisher) end(id uint64, w *waiting, seq uint64, err error) {
 	delete(p.pending, id)
+	w.end(seq, err)
+	p.room.Signal()
+}
+
+// end ends a publish with its result. The caller holds the publisher's lock.
+func (w *waiting) end(seq uint64, err error) {
 	w.seq, w.err, w.done = seq, err, true
 	if w.told != nil {
 		close(w.told)
 	}
-	p.room.Signal()
 }
 
 // deny ends the pending publishes on a subject that the server refuses.

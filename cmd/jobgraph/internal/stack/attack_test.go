@@ -1,8 +1,10 @@
 package stack_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/incarnation"
 	"github.com/jobgraph/jobgraph/pkg/run"
@@ -58,7 +61,7 @@ func quarantined(s *siege, v victim, _ []*hand) bool {
 // stored reports whether the last message on a subject is the forged one.
 func stored(stream, subject string) func(*siege, victim, []*hand) bool {
 	return func(s *siege, v victim, _ []*hand) bool {
-		return strings.Contains(s.last(stream, strings.ReplaceAll(subject, "{job}", v.job)), "forged")
+		return strings.Contains(s.last(stream, strings.NewReplacer("{job}", v.job, "{pool}", v.pool).Replace(subject)), "forged")
 	}
 }
 
@@ -149,14 +152,14 @@ func kept() []attack {
 		return base64.URLEncoding.EncodeToString([]byte(v.job + "/" + v.request))
 	}
 	return []attack{
-		{"a card", nil, func(h *hand, _ victim) {
-			card := `{"id":"shout-expert","name":"Shout Expert","description":"forged","pool":"m"}`
-			h.say("$KV.JOBS_EXPERTS.shout-expert", card)
-			for _, pool := range []string{"m", "default"} {
+		{"a card", (*siege).unheard, func(h *hand, v victim) {
+			card := fmt.Sprintf(`{"id":%q,"name":%q,"description":"forged","pool":"m"}`, v.pool, v.pool)
+			h.say("$KV.JOBS_EXPERTS."+v.pool, card)
+			for _, pool := range []string{"m", v.pool} {
 				request, _ := json.Marshal(map[string]any{"op": "put", "value": []byte(card)}) // The value can be encoded.
-				h.say("jobs.card."+pool+".shout-expert", string(request))
+				h.say("jobs.card."+pool+"."+v.pool, string(request))
 			}
-		}, stored("KV_JOBS_EXPERTS", "$KV.JOBS_EXPERTS.shout-expert"), nil},
+		}, stored("KV_JOBS_EXPERTS", "$KV.JOBS_EXPERTS.{pool}"), nil},
 		{"a base of knowledge", nil, func(h *hand, _ victim) {
 			h.say("$KV.JOBS_MEMORY.base.handbook", "forged")
 			request, _ := json.Marshal(map[string]any{"op": "put", "value": []byte("forged")}) // The value can be encoded.
@@ -234,7 +237,8 @@ func flood(h *hand, _ victim) {
 	}
 }
 
-// takeIDs publishes work with the message ids that work of a job to come may have, and removes it from its queue.
+// takeIDs publishes work with the message ids that work of a job to come may have, and settles it. All of it must be gone before the job
+// begins: a scheduler compares its work with the message that has the same id, as long as that exists, and publishes it under another id.
 func takeIDs(h *hand, v victim) {
 	n := h.admin.Names()
 	log, err := h.admin.Bus().Streams().Info(h.Context(), n.Log)
@@ -244,33 +248,75 @@ func takeIDs(h *hand, v victim) {
 	for ahead := range uint64(50) {
 		h.say(n.WorkFor("m", "x", "x", "a", 1), "{}", events.HeaderMsgID, run.WorkID(incarnation.ID(v.job, log.LastSeq+ahead), v.subjob, 1))
 	}
-	h.purge("JOBS_WORK", n.PoolWork("m"))
+	h.arrive(n.WorkFor("sync", "x", v.job, "sync", 1))
+	if h.last(n.Work, n.PoolWork("m")) != "" {
+		h.drain("m")
+	}
+}
+
+// arrive returns when all work that the attacker has published is stored or refused: a stream stores messages in the order in which they
+// reach the server. It publishes work on a subject, and removes it.
+func (h *hand) arrive(subject string) {
+	h.Helper()
+	err := h.nc.Flush()
+	if err == nil {
+		_, err = h.admin.Bus().Publish(h.Context(), events.Message{Subject: subject, Body: []byte("{}")}, bus.ExpectNone())
+	}
+	if err == nil {
+		err = h.admin.Bus().Streams().Purge(h.Context(), h.admin.Names().Work, subject)
+	}
+	if err != nil {
+		h.Fatal(err)
+	}
+}
+
+// drain takes and settles all work of a pool, if the attacker may.
+func (h *hand) drain(pool string) {
+	h.Helper()
 	q := h.bus.Bus().Queues()
-	if q.EnsurePool(h.Context(), "m") != nil {
+	if q.EnsurePool(h.Context(), pool) != nil {
 		return
 	}
-	sub, err := q.Consume(h.Context(), q.PoolConsumer("m"))
+	sub, err := q.Consume(h.Context(), q.PoolConsumer(pool))
 	if err != nil {
 		return
 	}
 	defer sub.Stop()
-	for {
-		queue, err := q.Info(h.Context(), n.Work, q.PoolConsumer("m").Durable)
-		if err != nil || queue.Pending == 0 {
-			break
-		}
-		list, err := sub.Next(h.Context(), 50)
-		if err != nil {
-			h.Fatal(err)
-		}
+	n := h.admin.Names()
+	h.until("the end of the work of "+pool, func() bool {
+		ctx, cancel := context.WithTimeout(h.Context(), 50*time.Millisecond)
+		defer cancel()
+		list, _ := sub.Next(ctx, 50) // What has not come yet comes the next time.
 		for i := range list {
 			if err := list[i].Ack(); err != nil {
 				h.Fatal(err)
 			}
 		}
+		return h.last(n.Work, n.PoolWork(pool)) == ""
+	})
+}
+
+// settle settles the work of a pool in the name of another pool's consumer, in every form that a server takes: the subject of a settlement
+// names the consumer, and any sequence. The consumer must have passed that sequence.
+func settle(h *hand, v victim) {
+	n := h.admin.Names()
+	m, err := h.admin.Bus().Streams().LastOn(h.Context(), n.Work, "jobs.work.*.*."+v.job+".>")
+	if err != nil {
+		return // Another attacker has removed it.
 	}
-	if err := h.bus.Bus().Flush(h.Context()); err != nil {
-		h.Fatal(err)
+	q := h.bus.Bus().Queues()
+	if q.EnsurePool(h.Context(), "m") == nil {
+		h.say("$JS.API.CONSUMER.MSG.NEXT.JOBS_WORK.pool-m", `{"batch":10,"expires":60000000000}`)
+		h.until("the consumer passes the work", func() bool {
+			queue, err := h.admin.Bus().Queues().Info(h.Context(), n.Work, "pool-m")
+			return err == nil && queue.Seen >= m.Seq
+		})
+	}
+	for _, of := range []string{"$JS.ACK.JOBS_WORK.pool-m", "$JS.ACK._.hash.JOBS_WORK.pool-m"} {
+		for _, what := range []string{"", "+ACK", "+TERM", "-NAK", "+WPI", "+NXT"} {
+			h.say(fmt.Sprintf("%s.1.%d.1.%d.0", of, m.Seq, time.Now().UnixNano()), what)
+			h.say(fmt.Sprintf("%s.1.%d.1.%d.0.x", of, m.Seq, time.Now().UnixNano()), what)
+		}
 	}
 }
 
@@ -284,6 +330,9 @@ func broker() []attack {
 		{"the message id of another pool's work", (*siege).unserved, takeIDs, func(s *siege, v victim, _ []*hand) bool {
 			s.wait(v)
 			s.passed()
+			return s.last("JOBS_WORK", "jobs.work.*.*."+v.job+".>") == ""
+		}, nil},
+		{"the work of a pool without a reader", (*siege).unread, settle, func(s *siege, v victim, _ []*hand) bool {
 			return s.last("JOBS_WORK", "jobs.work.*.*."+v.job+".>") == ""
 		}, nil},
 		{"work for a pool", nil, func(h *hand, _ victim) { h.say("jobs.work.default.shout-expert.forged.a.1", "{}") }, received(`"stream":"JOBS_WORK"`), nil},

@@ -235,14 +235,25 @@ func (s *siege) begin(r events.Request, kind events.Kind) (v victim, e events.Ev
 // unserved returns the names of a job to come whose work will wait for a runner that never comes, in a pool of its own.
 func (s *siege) unserved() victim {
 	s.Helper()
-	s.pools++
-	pool := fmt.Sprintf("void%d", s.pools)
-	card := fmt.Sprintf(`{"id":%q,"name":%q,"description":"Waits for ever.","pool":%q}`, pool, pool, pool)
-	_, err := s.admin.Bus().Experts().Put(s.Context(), pool, []byte(card), 0)
-	if err == nil {
-		err = s.admin.Bus().Queues().EnsurePool(s.Context(), pool)
+	v := s.unheard()
+	if err := s.admin.Bus().Queues().EnsurePool(s.Context(), v.pool); err != nil {
+		s.Fatal(err)
 	}
-	if err != nil {
+	return v
+}
+
+// unheard is unserved for a pool that no runner has ever read.
+func (s *siege) unheard() victim {
+	s.Helper()
+	s.pools++
+	return s.of(fmt.Sprintf("void%d", s.pools))
+}
+
+// of returns the names of a job to come for the expert of a pool, which has its name.
+func (s *siege) of(pool string) victim {
+	s.Helper()
+	card := fmt.Sprintf(`{"id":%q,"name":%q,"description":"Waits for ever.","pool":%q}`, pool, pool, pool)
+	if _, err := s.admin.Bus().Experts().Put(s.Context(), pool, []byte(card), 0); err != nil {
 		s.Fatal(err)
 	}
 	return victim{job: "j-" + strings.ToLower(rand.Text()), subjob: "a", pool: pool}
@@ -258,12 +269,27 @@ func (s *siege) wait(v victim) {
 func (s *siege) queued() victim {
 	s.Helper()
 	v := s.unserved()
+	s.queue(v)
+	return v
+}
+
+// unread is queued for a pool that no runner has ever read; later work waits in the pool of an attacker.
+func (s *siege) unread() victim {
+	s.Helper()
+	v := s.unheard()
+	s.queue(v)
+	s.queue(s.of("m"))
+	return v
+}
+
+// queue submits a job of unserved, and waits for its work.
+func (s *siege) queue(v victim) {
+	s.Helper()
 	s.wait(v)
 	s.until("work of "+v.job, func() bool {
 		m, err := s.admin.Bus().Streams().LastOn(s.Context(), s.admin.Names().Work, "jobs.work.*.*."+v.job+".>")
 		return err == nil && m.Seq > 0
 	})
-	return v
 }
 
 // coming returns the names of a job that is not submitted yet.
@@ -282,7 +308,7 @@ func (s *siege) played(v victim) string {
 	defer cancel()
 	result, err := s.boss.Wait(ctx, job)
 	if err != nil {
-		return "forged: " + err.Error()
+		s.Fatal(err)
 	}
 	return string(result.Result)
 }

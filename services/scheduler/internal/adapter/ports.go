@@ -58,8 +58,8 @@ func (p Ports) EndOf(ctx context.Context, job string) (events.Event, error) {
 	return end, nil
 }
 
-// Depth reads the queue of a pool. A pool that no worker has ever read is empty and has no idle worker. An unfetched batch counts
-// as full, a fetched one as one run.
+// Depth reads the queue of a pool. A pool without a consumer is empty and has no idle worker: without roles, no worker has ever read it.
+// An unfetched batch counts as full, a fetched one as one run.
 func (p Ports) Depth(ctx context.Context, pool string) (loop.Depth, error) {
 	facts, err := p.bus.Queues().Info(ctx, p.bus.Names().Work, p.bus.Queues().PoolConsumer(pool).Durable)
 	if errors.Is(err, bus.ErrNotFound) {
