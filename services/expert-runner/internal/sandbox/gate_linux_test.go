@@ -142,7 +142,7 @@ func TestAGateWaitsForForksInProgress(t *testing.T) {
 }
 
 // clone3 need not ask: the filter of calls reports it as missing.
-func TestEveryCallThatForksAsks(t *testing.T) {
+func TestEveryCallThatForksAndTheHandlerOfSIGCHLDAsk(t *testing.T) {
 	info, err := arch.GetInfo("")
 	if err != nil {
 		t.Fatal(err)
@@ -152,12 +152,17 @@ func TestEveryCallThatForksAsks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, nr := range info.SyscallNames {
-		want := unix.SECCOMP_RET_ALLOW
-		if name == "clone" || name == "fork" || name == "vfork" {
-			want = unix.SECCOMP_RET_USER_NOTIF
-		}
-		if got, err := program.Run(binary.BigEndian.AppendUint32(nil, uint32(nr))); err != nil || got != want {
-			t.Errorf("%s: %#x, %v, want %#x", name, got, err, want)
+		for _, arg := range []syscall.Signal{unix.SIGCHLD, unix.SIGTERM} {
+			want := unix.SECCOMP_RET_ALLOW
+			if name == "clone" || name == "fork" || name == "vfork" || name == "rt_sigaction" && arg == unix.SIGCHLD {
+				want = unix.SECCOMP_RET_USER_NOTIF
+			}
+			call := make([]byte, 64) // A struct seccomp_data, as the machine reads it.
+			binary.BigEndian.PutUint32(call, uint32(nr))
+			binary.BigEndian.PutUint32(call[16:], uint32(arg))
+			if got, err := program.Run(call); err != nil || got != want {
+				t.Errorf("%s(%v): %#x, %v, want %#x", name, arg, got, err, want)
+			}
 		}
 	}
 }
