@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"net/netip"
 	"net/url"
 	"path"
 	"regexp"
@@ -50,4 +51,18 @@ func (m ModelConfig) address() string {
 		return given + versioned
 	}
 	return given
+}
+
+// near reports whether an address is of this machine or a private network. A name without a dot is that of a container or of a machine
+// beside this one.
+func near(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()
+	}
+	return !strings.Contains(host, ".") || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal") || strings.HasSuffix(host, ".localhost")
 }

@@ -111,9 +111,9 @@ func (t *turn) late(caller, ctx context.Context, fail *Error) *Error {
 		late = gaveUp(caller.Err())
 		late.Partial = fail.Partial
 	case errors.Is(context.Cause(ctx), errIdle):
-		late.Message = fmt.Sprintf("%v for %s", errIdle, t.cfg.Idle)
+		late.slow, late.Message = true, fmt.Sprintf("%v for %s", errIdle, t.cfg.Idle)
 	default:
-		late.Message = fmt.Sprintf("no whole answer within %s", t.cfg.Timeout)
+		late.slow, late.Message = true, fmt.Sprintf("no whole answer within %s", t.cfg.Timeout)
 	}
 	return late
 }

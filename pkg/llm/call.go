@@ -39,15 +39,20 @@ func (c *call) restart() {
 	}
 }
 
+// slowRetries is how often an attempt is repeated that took as long as it may; none is after a call that ended so. A connection may
+// have been lost without a sign, and a new one helps; a model that is silent again is likely to stay so, and each attempt takes minutes.
+const slowRetries = 1
+
 // model calls one model until it answers or no further attempt makes sense.
 func (c *call) model(ctx context.Context, m *model) (Response, *Error) {
 	pace := c.pace(m)
 	t := &turn{request: c.request, cfg: m.cfg, shape: m.learned.recall(), redactor: c.redactor}
 	t.request.Stream = t.request.Stream && value(m.cfg.Stream, true)
 	var refusal *Error
-	for failures := 0; ; {
+	for failures, slow := 0, 0; ; {
 		answered, fail := c.once(ctx, m, t, pace)
 		if fail == nil {
+			m.slow.Store(false)
 			m.learned.learn(t.shape, c.request.Schema != nil)
 			answered.Model = m.name
 			return answered, nil
@@ -59,7 +64,11 @@ func (c *call) model(ctx context.Context, m *model) (Response, *Error) {
 			continue
 		}
 		failures++
-		if !fail.again() || failures > value(m.cfg.Retries, 3) {
+		if fail.slow {
+			slow++
+		}
+		if !fail.again() || failures > value(m.cfg.Retries, 3) || fail.slow && (slow > slowRetries || m.slow.Load()) {
+			m.slow.Store(fail.slow)
 			if refusal != nil && fail.Class == BadRequest {
 				fail = refusal // The first rejection says what is wrong; later ones are about our attempts to avoid it.
 			}

@@ -49,9 +49,10 @@ type ModelConfig struct {
 	Extra map[string]any `yaml:"extra"`
 	// Timeout limits one attempt, including the whole stream; 0 means 10m.
 	Timeout time.Duration `yaml:"timeout"`
-	// Idle limits the silence before and within a streamed answer; 0 means 2m.
+	// Idle limits the silence before and within a streamed answer; comments of the provider are silence. 0 means 2m, and 5m with effort
+	// high or at an address of this machine or a private network, where a model may have to be loaded first.
 	Idle time.Duration `yaml:"idle"`
-	// Retries is how often a failed attempt is repeated; nil means 3.
+	// Retries is how often a failed attempt is repeated; nil means 3. One that took as long as it may is repeated once at most.
 	Retries *int `yaml:"retries"`
 	// MaxWait is the longest pause before a retry; a provider that asks for more fails the call at once. 0 means 30s.
 	MaxWait time.Duration `yaml:"max_wait"`
@@ -219,12 +220,20 @@ func (m ModelConfig) filled(name string) ModelConfig {
 	m.BaseURL = m.address()
 	m.Structured = cmp.Or(m.Structured, RungSchema)
 	m.Timeout = cmp.Or(m.Timeout, 10*time.Minute)
-	m.Idle = cmp.Or(m.Idle, 2*time.Minute)
+	m.Idle = cmp.Or(m.Idle, m.patience())
 	m.MaxWait = cmp.Or(m.MaxWait, 30*time.Second)
 	if len(m.FallbackOn) == 0 {
 		m.FallbackOn = DefaultFallbackOn()
 	}
 	return m
+}
+
+// patience is the default of Idle. Models that think long, and local ones that are loaded or read a long prompt, send nothing meanwhile.
+func (m ModelConfig) patience() time.Duration {
+	if m.Effort == "high" || near(m.BaseURL) {
+		return 5 * time.Minute
+	}
+	return 2 * time.Minute
 }
 
 // value returns what p points to, or a default.

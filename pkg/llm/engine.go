@@ -53,6 +53,8 @@ type model struct {
 	cfg     ModelConfig
 	limits  *limiter
 	learned *memory
+	// slow is true while the last call ended since the model took as long as it may.
+	slow atomic.Bool
 }
 
 // New returns an Engine with its models.

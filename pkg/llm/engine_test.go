@@ -333,6 +333,45 @@ func TestSilenceAndSlownessAreTimeouts(t *testing.T) {
 	}
 }
 
+// An attempt that lasts as long as it may costs minutes: it is repeated once, and not at all while the model stays silent.
+func TestASilentModelIsAskedOnceMore(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*llm.ModelConfig)
+		idle   time.Duration
+	}{
+		"by default":           {nil, 2 * time.Minute},
+		"thinking long":        {func(m *llm.ModelConfig) { m.Effort = "high" }, 5 * time.Minute},
+		"on this machine":      {func(m *llm.ModelConfig) { m.BaseURL = "http://127.0.0.1:8080/v1" }, 5 * time.Minute},
+		"in a network of ours": {func(m *llm.ModelConfig) { m.BaseURL = "http://10.0.0.7:8080/v1" }, 5 * time.Minute},
+		"in a container":       {func(m *llm.ModelConfig) { m.BaseURL = "http://ollama:11434/v1" }, 5 * time.Minute},
+		"as configured":        {func(m *llm.ModelConfig) { m.Effort, m.Idle = "high", time.Minute }, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				silent := llmtest.Answer{Text: "x", Delay: time.Hour}
+				server := llmtest.New(llmtest.Say(silent, silent, silent, llmtest.Answer{Text: "x"}, silent, silent))
+				e := engine(t, server, single(c.change), nil)
+				r := ask("hi")
+				r.Stream = true
+				for _, attempts := range []int{2, 1, 0, 2} {
+					began := time.Now()
+					_, err := e.Do(t.Context(), r, nil)
+					if attempts == 0 {
+						if err != nil {
+							t.Fatal(err)
+						}
+						continue
+					}
+					fail, took := class(t, err, llm.TimedOut), time.Since(began)
+					if least := time.Duration(attempts) * c.idle; fail.Attempts != attempts || took < least || took > least+time.Second {
+						t.Errorf("%d attempts in %s, want %d of %s", fail.Attempts, took, attempts, c.idle)
+					}
+				}
+			})
+		})
+	}
+}
+
 // inEveryDialect runs a test once for each dialect.
 func inEveryDialect(test func(t *testing.T, api string)) func(*testing.T) {
 	return func(t *testing.T) {

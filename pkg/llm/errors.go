@@ -51,7 +51,7 @@ var hints = map[Class]string{
 	Overloaded:     "configure a fallback model",
 	Unavailable:    "check base_url and the network, or configure a fallback",
 	ContextTooLong: "shorten the input, split the work, or use a model with a larger context",
-	TimedOut:       "raise the model's timeout, or use a faster model",
+	TimedOut:       "raise the model's idle or timeout, see to its provider, or use a faster model",
 	StreamCut:      "try again; when it goes on, check the network to the provider",
 	Malformed:      "check base_url: what answers there does not speak the API of a model",
 	Empty:          "try again, or use another model",
@@ -90,6 +90,8 @@ type Error struct {
 	retry int
 	// unsent is true if the SDK rejected the request before sending it.
 	unsent bool
+	// slow is true if an attempt took as long as it may: by its time limit, or by silence.
+	slow bool
 	// wrong is true if the provider says that what the model wrote cannot be read, wherever it says so.
 	wrong bool
 }

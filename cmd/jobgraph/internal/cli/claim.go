@@ -53,5 +53,5 @@ func explainHolder(b *graph.Blocker, number int, h *run.Holder, now time.Time) {
 		return
 	}
 	b.Message += fmt.Sprintf(" by %s, but nothing was heard from it since %s: its lease of %s ended at %s", h.Owner, stamp(h.Heard), h.Lease, stamp(h.Until()))
-	b.Unblock = "a running runner of its pool takes the run over, at the latest a lease after the bus is back"
+	b.Unblock = "a runner of its pool takes the run over, at the latest a lease after the bus is back; `jobgraph doctor` says whether one is there"
 }

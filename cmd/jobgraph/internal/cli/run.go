@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -22,6 +23,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
@@ -446,6 +448,17 @@ func (g runs) finishInto(h *joblog.Log, c *client.Client, talk *watch.Talk, dir 
 	return g.app.files.save(g.app.soft, h, c, dir)
 }
 
+// rest prints the result, or what its talk has not shown of it.
+func (g runs) rest(s *graph.State, result json.RawMessage, talk *watch.Talk) error {
+	text := told(s, result)
+	if said, rest := talk.Told(readable(result)); said {
+		if text = output.Clean(rest); text == "" {
+			return nil
+		}
+	}
+	return g.app.printf("\n%s\n", text)
+}
+
 // finish prints the result, unless its talk has, and returns the exit code of the job.
 func (g runs) finish(h *joblog.Log, c *client.Client, talk *watch.Talk) error {
 	s := h.Job.View()
@@ -463,8 +476,8 @@ func (g runs) finish(h *joblog.Log, c *client.Client, talk *watch.Talk) error {
 		}
 		return g.app.views.ended(h)
 	}
-	if len(result) > 0 && !talk.Told(readable(result)) {
-		if err := g.app.printf("\n%s\n", told(s, result)); err != nil {
+	if len(result) > 0 {
+		if err := g.rest(s, result, talk); err != nil {
 			return err
 		}
 	}

@@ -22,6 +22,18 @@ func table() output.Table {
 	}
 }
 
+// Columns stand below each other on a terminal, where some letters are two columns wide.
+func TestWideLettersKeepTheColumns(t *testing.T) {
+	rows := output.Table{Head: []string{"NAME", "STATUS"}, Rows: []output.Row{{Cells: []string{"数据分析", "done"}}, {Cells: []string{"abc", "open"}}}}
+	var b strings.Builder
+	if err := rows.Write(&b, ""); err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff("NAME      STATUS\n数据分析  done\nabc       open\n", b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestEveryFormOfAListIsWritten(t *testing.T) {
 	for form, want := range map[string]string{
 		"":      "ID  GOAL\nj1  a b [31m c\n",

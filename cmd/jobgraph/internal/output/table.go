@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -75,26 +74,50 @@ func (t Table) columns(w io.Writer, wide bool) error {
 	if t.Screen && !wide {
 		t = t.narrowed()
 	}
-	tabs := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	line := func(cells, more []string) {
+	line := func(cells, more []string) []string {
 		if wide {
 			cells = slices.Concat(cells, more)
 		}
 		for i, c := range cells {
 			cells[i] = drawing.OneLine(c)
 		}
-		_, _ = io.WriteString(tabs, strings.Join(cells, "\t")+"\n") // Flush returns the error.
+		return cells
 	}
-	line(slices.Clone(t.Head), t.WideHead)
+	lines := [][]string{line(slices.Clone(t.Head), t.WideHead)}
 	room := t.room()
 	for _, r := range t.Rows {
 		cells := slices.Clone(r.Cells)
 		if last := len(cells) - 1; !wide && last >= 0 && room > 0 {
 			cells[last] = drawing.Cut(drawing.OneLine(cells[last]), room)
 		}
-		line(cells, r.Wide)
+		lines = append(lines, line(cells, r.Wide))
 	}
-	return tabs.Flush()
+	_, err := io.WriteString(w, aligned(lines))
+	return err
+}
+
+// aligned puts the cells of lines below each other, two columns of the terminal apart: some letters are two wide.
+func aligned(lines [][]string) string {
+	var widths []int
+	for _, cells := range lines {
+		for i, c := range cells {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], drawing.Width(c))
+		}
+	}
+	var b strings.Builder
+	for _, cells := range lines {
+		for i, c := range cells {
+			b.WriteString(c)
+			if i < len(cells)-1 {
+				b.WriteString(strings.Repeat(" ", widths[i]-drawing.Width(c)+2))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 // leastColumn is the minimum width of the last column.

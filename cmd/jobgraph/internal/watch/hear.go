@@ -91,7 +91,8 @@ func (s *Show) rest(ctx context.Context, h *joblog.Log) error {
 	}
 	timer := time.NewTimer(lastWords)
 	defer timer.Stop()
-	for s.Talk.Items != nil && (!s.Talk.quiet() || !s.Talk.Told(inline(h))) {
+	said := func() bool { told, _ := s.Talk.Told(inline(h)); return told && s.Talk.quiet() }
+	for s.Talk.Items != nil && !said() {
 		select {
 		case i, more := <-s.Talk.Items:
 			if err := s.say(h, &i, more); err != nil {

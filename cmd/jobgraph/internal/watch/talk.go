@@ -292,9 +292,22 @@ func (t *Talk) flush(width int) (rows []string) {
 	return rows
 }
 
-// Told reports whether a text is the last that was shown, so that it need not be shown again.
-func (t *Talk) Told(text string) bool {
-	return t != nil && t.last != "" && strings.TrimSpace(t.last) == strings.TrimSpace(text)
+// Told reports whether a text, or a part of it, is the last that was shown, and returns what has to be shown of it: what follows that
+// part, and nothing of one row before it that ends in a colon, such as "Plan completed:".
+func (t *Talk) Told(text string) (told bool, rest string) {
+	text = strings.TrimSpace(text)
+	if t == nil || strings.TrimSpace(t.last) == "" {
+		return false, text
+	}
+	before, after, found := strings.Cut(text, strings.TrimSpace(t.last))
+	lead := strings.TrimSpace(before)
+	switch {
+	case !found, after != "" && !strings.HasPrefix(after, "\n"):
+		return false, text
+	case lead == "", before != strings.TrimRight(before, "\n") && !strings.Contains(lead, "\n") && (strings.HasSuffix(lead, ":") || strings.HasSuffix(lead, "：")):
+		return true, strings.TrimSpace(after)
+	}
+	return false, text
 }
 
 // quiet reports whether everything that was begun has been shown completely.

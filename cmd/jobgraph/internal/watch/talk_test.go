@@ -105,7 +105,7 @@ func played(t *testing.T, width int, form watch.Form, brief bool, list []events.
 		if err != nil {
 			t.Fatal(err)
 		}
-		told = talk.Told(answer)
+		told, _ = talk.Told(answer)
 	})
 	if err := screen.Close(); err != nil {
 		t.Fatal(err)

@@ -135,7 +135,7 @@ func TestTextsTakeTurns(t *testing.T) {
 	shows(t, talk.open(80), "● planner", "I pl")
 	shows(t, hears(talk, h, after(4, says(events.PlanID, "p", "an.", true))), "● planner", "I plan.", "● s0", "first", "second")
 	shows(t, hears(talk, h, says("s0", "b", "half", false), says("s0", "c", "whole", true)), "half", "whole")
-	if !talk.quiet() || !talk.Told("whole") || talk.Told("half") {
+	if !talk.quiet() || !told(talk, "whole") || told(talk, "half") {
 		t.Errorf("quiet %t, told %q", talk.quiet(), talk.last)
 	}
 }
@@ -155,23 +155,53 @@ func TestAtTheEndEverythingThatWasSaidIsShown(t *testing.T) {
 	h, talk := row(t, 1), &Talk{}
 	hears(talk, h, says(events.PlanID, "p", "I plan", false), says("s0", "a", "I wait", false), says(events.FinalID, "f", "of nothing", true))
 	shows(t, talk.flush(80), "● planner", "I plan", "● s0", "I wait")
-	if len(talk.voices) != 0 || len(talk.waiting) != 0 || !talk.Told("I wait") {
+	if len(talk.voices) != 0 || len(talk.waiting) != 0 || !told(talk, "I wait") {
 		t.Errorf("left: %v, %v, %q", talk.voices, talk.waiting, talk.last)
+	}
+}
+
+// told reports whether a talk has shown all of a text.
+func told(t *Talk, text string) bool {
+	told, rest := t.Told(text)
+	return told && rest == ""
+}
+
+// The planner puts a row before the words of a model, or their sources below: only what was not shown is shown then.
+func TestOfATextThatWasShownInPartTheRestIsTold(t *testing.T) {
+	h, talk := row(t, 1), &Talk{}
+	hears(talk, h, says("s0", "a", "It is\nso.", true))
+	for _, c := range []struct {
+		text, rest string
+		told       bool
+	}{
+		{"It is\nso.", "", true},
+		{"Plan completed:\n\nIt is\nso.", "", true},
+		{"计划已完成：\n\nIt is\nso.\n", "", true},
+		{"It is\nso.\n\n## Key Citations\n- one", "## Key Citations\n- one", true},
+		{"First.\nThen:\nIt is\nso.", "First.\nThen:\nIt is\nso.", false},
+		{"A step\n\nIt is\nso.", "A step\n\nIt is\nso.", false},
+		{"She says: It is\nso.", "She says: It is\nso.", false},
+		{"It is\nso.me", "It is\nso.me", false},
+		{"It is", "It is", false},
+	} {
+		if told, rest := talk.Told(c.text); told != c.told || rest != c.rest {
+			t.Errorf("%q: %t, %q", c.text, told, rest)
+		}
 	}
 }
 
 func TestOnlyTheLatestTextCountsAsTold(t *testing.T) {
 	h, talk := row(t, 1), &Talk{}
 	hears(talk, h, item.Item{Type: item.Thinking, SubJob: "s0", Run: 1, ID: "h", Text: "a thought", Done: true})
-	if talk.Told("a thought") || talk.Told("") || (*Talk)(nil).Told("a thought") {
+	if told(talk, "a thought") || told(talk, "") || told(nil, "a thought") {
 		t.Error("a thought is told")
 	}
 	hears(talk, h, says("s0", "a", "an answer ", true))
-	if !talk.Told(" an answer\n") || talk.Told("another") {
+	if !told(talk, " an answer\n") || told(talk, "another") {
 		t.Error("the answer is not told")
 	}
 	hears(talk, h, item.Item{Type: item.Tool, SubJob: "s0", Run: 1, ID: "t", Tool: "run", Done: true})
-	if talk.Told("an answer") {
+	if told(talk, "an answer") {
 		t.Error("it is told though a call stands below it")
 	}
 }
