@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -179,5 +180,25 @@ func TestASchedulerPutsWorkBackForARunner(t *testing.T) {
 	seq, err := keeper.Publish(t.Context(), member(n, "b", "one").Message(), bus.Expect{})
 	if err != nil || seq <= m.Seq {
 		t.Errorf("work of another pool was dropped: %d (%v)", seq, err)
+	}
+}
+
+// Someone who tries a request again does so for its sender, however long after that has signed it.
+func TestALetterHasTheSignerOfItsRequest(t *testing.T) {
+	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
+	tenant := &s.tenants[0]
+	b := s.signed(tenant, "scheduler")
+	say(t, s.signed(tenant, "client"), b.Names().Request(), `{"goal":"g"}`)
+	m, err := b.Streams().LastOn(t.Context(), b.Names().Intake, b.Names().Request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := bus.DeadLetter{Kind: bus.DeadRequest, Message: m.Message, Stored: m.Time, Time: m.Time.Add(time.Hour)}
+	if who, asked, err := b.DeadLetters().Signer(&a); err != nil || !asked || who.Name != "client" {
+		t.Errorf("the signer is %+v, asked %v, %v", who, asked, err)
+	}
+	a.Stored = a.Time // The signature was made for another time.
+	if who, _, err := b.DeadLetters().Signer(&a); err == nil {
+		t.Errorf("the signer of an old signature is %+v", who)
 	}
 }

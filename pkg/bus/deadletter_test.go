@@ -2,6 +2,7 @@ package bus_test
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -38,7 +39,9 @@ func hopeless(t *testing.T, b *bus.Bus, spec bus.ConsumerSpec, m events.Message,
 func TestWhatIsHopelessIsSetAsideWithItsReason(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 	n := b.Names()
-	hopeless(t, b, b.Queues().IntakeConsumer(), events.Message{Subject: n.Request(), Body: []byte("{}"), Header: map[string][]string{"ce-id": {"7"}}}, "no goal\nand no plan")
+	hopeless(t, b, b.Queues().IntakeConsumer(), events.Message{
+		Subject: n.Request(), Body: []byte("{}"), Header: map[string][]string{"ce-id": {"7"}, "Jobgraph-Subject": {"jobs.other"}, "Jobgraph-Reason": {"none"}},
+	}, "no goal\nand no plan")
 	hopeless(t, b, b.Queues().PoolConsumer("default"), events.Message{Subject: n.Prefix() + ".work.default.x", Body: []byte("?")}, "no run")
 	list, err := b.DeadLetters().List(t.Context())
 	if err != nil {
@@ -47,6 +50,9 @@ func TestWhatIsHopelessIsSetAsideWithItsReason(t *testing.T) {
 	type kept struct{ ID, Reason, Subject, Body, CE string }
 	var got []kept
 	for _, a := range list {
+		if names := slices.Collect(maps.Keys(a.Message.Header)); slices.ContainsFunc(names, func(name string) bool { return name != "ce-id" }) {
+			t.Errorf("%s has the headers %v", a.ID(), names)
+		}
 		got = append(got, kept{a.ID(), a.Reason, a.Message.Subject, string(a.Message.Body), a.Message.Get("ce-id")})
 	}
 	want := []kept{{"request:1", "no goal and no plan", "jobs.request", "{}", "7"}, {"work:1:default", "no run", "jobs.work.default.x", "?", ""}}
@@ -120,5 +126,38 @@ func TestWhatIsTooLargeIsSetAsideWithoutItsBody(t *testing.T) {
 	a, err := b.DeadLetters().Get(t.Context(), "request:1")
 	if err != nil || a.Whole || len(a.Message.Body) > 0 || a.Reason != "too large" {
 		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// A letter is tried again only on the subject of what it says it is, since some of those who write letters may not publish there.
+func TestALetterIsRequeuedWhereItBelongs(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
+	n := b.Names()
+	work, notice := n.WorkFor("p", "x", "j", "a", 1), "jobs.work.~webhook.ops.j.~.7"
+	for i, c := range []struct {
+		kind, target, subject string
+		want                  error
+	}{
+		{bus.DeadWork, "p", work, nil},
+		{bus.DeadWork, "", n.WorkFor("q", "x", "j", "a", 1), nil}, // An earlier release did not note the pool.
+		{bus.DeadWork, "p", work, bus.ErrConflict},
+		{bus.DeadWork, "q", work, bus.ErrRefused},
+		{bus.DeadWork, "", notice, bus.ErrRefused},
+		{bus.DeadWork, "", n.Event("j", events.KindJobFinished), bus.ErrRefused},
+		{bus.DeadWebhook, "other", notice, bus.ErrRefused},
+		{bus.DeadWebhook, "x", work, bus.ErrRefused},
+		{bus.DeadWebhook, "ops", notice, nil},
+		{bus.DeadRequest, "", n.Request(), bus.ErrRefused},
+		{bus.DeadRequest, "", work, bus.ErrRefused},
+		{bus.DeadFact, "", n.Control("j"), bus.ErrRefused},
+	} {
+		a := bus.DeadLetter{Kind: c.kind, Seq: uint64(i + 1), Target: c.target, Message: events.Message{Subject: c.subject, Body: []byte("{}")}}
+		if err := b.DeadLetters().Requeue(t.Context(), &a); !errors.Is(err, c.want) {
+			t.Errorf("%s on %s: %v, want %v", a.ID(), c.subject, err, c.want)
+		}
+	}
+	subjects, err := b.Streams().Subjects(t.Context(), n.Work, n.AllWork())
+	if err != nil || len(subjects) != 3 {
+		t.Errorf("the work is %v (%v)", subjects, err)
 	}
 }

@@ -64,7 +64,7 @@ func stamped(row *verb.Verb, who *seal.Signer, body []byte) ([]byte, error) {
 		body = []byte(`{"id":"` + string(text) + `"}`)
 	}
 	fields := map[string]json.RawMessage{}
-	if text := bytes.TrimSpace(body); len(text) > 0 && (json.Unmarshal(text, &fields) != nil || fields == nil) {
+	if text := bytes.TrimSpace(body); len(text) > 0 && json.Unmarshal(text, &fields) != nil {
 		return body, nil // The verb will say what is wrong with it.
 	}
 	for _, field := range row.By {

@@ -213,3 +213,37 @@ func TestARetryPublishesNothingForARunner(t *testing.T) {
 		t.Errorf("set aside: %v; the job is %s", ids, s.status(v))
 	}
 }
+
+// What cannot be tried again stays set aside, and the answer says why.
+func TestARetrySaysWhyItIsRefused(t *testing.T) {
+	s := castle(t)
+	v := s.queued()
+	n := s.admin.Names()
+	set := func(letter, subject, body string, more ...string) {
+		h := map[string][]string{"Jobgraph-Subject": {subject}, "Jobgraph-Reason": {"x"}}
+		for i := 0; i < len(more); i += 2 {
+			h[more[i]] = []string{more[i+1]}
+		}
+		s.publish(events.Message{Subject: "jobs.dlq." + letter, Body: []byte(body), Header: h})
+	}
+	waiting := n.WorkFor("idle", "x", "j", "a", 1)
+	s.publish(events.Message{Subject: waiting, Body: []byte(`{}`)})
+	set("work.7.idle", waiting, `{}`)
+	set("fact.7", n.Event(v.job, events.KindInputClosed, v.request), `{}`)
+	set("request.7", n.Request(), ``, "Jobgraph-Cut", "true")
+	before := s.letters()
+	for id, want := range map[string]string{
+		"work:7:idle": "has a message that waits", "fact:7": "has no signature that counts", "request:7": "too large to be kept whole",
+		"request:8": "nothing is set aside as", v.job: "is not in quarantine", "none": "no job",
+	} {
+		if err := s.overHTTP(id); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", id, err, want)
+		}
+	}
+	if after := s.letters(); len(after) != 3 || !slices.Equal(before, after) {
+		t.Errorf("set aside: %v, before: %v", after, before)
+	}
+	if s.last("JOBS", n.Control(v.job)) != "" {
+		t.Error("a job that is not in quarantine is resumed")
+	}
+}
