@@ -117,7 +117,7 @@ func attacks() []attack {
 func verbs() []attack {
 	return []attack{
 		{"the answer of another user", (*siege).asking, func(h *hand, v victim) {
-			if err := h.bus.Answer(h.Context(), v.job, v.request, "yes", "boss"); err == nil && h.layout != nil {
+			if err := h.bus.Answer(h.Context(), v.job, v.request, "yes", "boss"); err == nil && h.layout != nil && !h.abroad() {
 				h.Errorf("%s has answered", h.name)
 			}
 		}, answered, nil},
@@ -323,7 +323,7 @@ func settle(h *hand, v victim) {
 		return // Another attacker has removed it.
 	}
 	q := h.bus.Bus().Queues()
-	if q.EnsurePool(h.Context(), "m") == nil {
+	if !h.abroad() && q.EnsurePool(h.Context(), "m") == nil {
 		h.say("$JS.API.CONSUMER.MSG.NEXT.JOBS_WORK.pool-m", `{"batch":10,"expires":60000000000}`)
 		h.until("the consumer passes the work", func() bool {
 			queue, err := h.admin.Bus().Queues().Info(h.Context(), n.Work, "pool-m")
