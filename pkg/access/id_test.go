@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,7 +79,7 @@ func TestNoOneTakesTheIDOfAMessageOfOthers(t *testing.T) {
 		{n.Intake, n.Request(), n.Request(), false},
 		{n.Work, n.AllWork(), n.WorkFor("d", "x", "victim", "a", 1), true},
 		{n.Journal, n.AllJournals(), n.JournalOf("victim", "a"), false},
-		{n.Aside, n.AllAside(), n.SetAside(bus.DeadWork, 1), false},
+		{n.Aside, n.AllAside(), n.SetAside(bus.DeadWork, 1), true},
 		{live.Stream(), live.All(), live.SubJob("victim", "a"), false},
 		{"OBJ_" + n.Blobs, "$O." + n.Blobs + ".>", "$O." + n.Blobs + ".C.victim", false},
 	} {
@@ -200,5 +201,56 @@ func TestALetterHasTheSignerOfItsRequest(t *testing.T) {
 	a.Stored = a.Time // The signature was made for another time.
 	if who, _, err := b.DeadLetters().Signer(&a); err == nil {
 		t.Errorf("the signer of an old signature is %+v", who)
+	}
+}
+
+func TestASchedulerSetsAsideForARunner(t *testing.T) {
+	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
+	tenant := &s.tenants[0]
+	keeper, a := s.bus(tenant, "scheduler"), s.bus(tenant, "runner-a")
+	n := keeper.Names()
+	work := events.Message{Subject: n.Prefix() + ".work.a.x", Body: []byte("?"), Header: events.Header(events.HeaderID, "7")}
+	if _, err := keeper.Publish(t.Context(), work, bus.Expect{}); err != nil {
+		t.Fatal(err)
+	}
+	sub, err := a.Queues().Consume(t.Context(), a.Queues().PoolConsumer("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Stop()
+	list, err := sub.Next(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := list[0].Term("no run"); !errors.Is(err, bus.ErrUnavailable) {
+		t.Errorf("without a scheduler: %v", err)
+	}
+	stop, err := keeper.Services().Keep()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	if err := keeper.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // One copy is enough.
+		if err := list[0].Term("no\nrun"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, what := range []string{
+		`{"subject":"jobs.work.b.x","seq":9}`, `{"subject":"jobs.request","seq":9}`, `{"subject":"jobs.work.~planner.x","seq":9}`, `{"seq":9}`,
+	} {
+		m, err := s.raw(tenant, "runner-a").Request(n.Card("a", "~aside"), []byte(`{"op":"aside","aside":`+what+`}`), bound)
+		if err != nil || !strings.Contains(string(m.Data), `"refused":"refused"`) {
+			t.Errorf("%s is set aside: %s, %v", what, m.Data, err)
+		}
+	}
+	dead, err := keeper.DeadLetters().List(t.Context())
+	if err != nil || len(dead) != 1 {
+		t.Fatalf("%+v, %v", dead, err)
+	}
+	if d := dead[0]; d.ID() != "work:1:a" || d.Reason != "no run" || d.Message.Subject != work.Subject || string(d.Message.Body) != "?" || d.Message.Get(events.HeaderID) != "7" || d.Stored.IsZero() {
+		t.Errorf("%+v", d)
 	}
 }

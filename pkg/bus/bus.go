@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -26,6 +27,7 @@ type Bus struct {
 	log      *Log
 	queues   *Queues
 	served   *served
+	asides   atomic.Uint64 // Counts the dead letters that this process has stored.
 	items    *Items
 	owned    bool
 	denials  *denials

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"strconv"
 	"strings"
@@ -97,27 +96,25 @@ func (l DeadLetters) add(d *Delivery, reason string, faults events.Faults) error
 	}
 	ctx, cancel := bounded(context.Background()) // A delivery is settled even after the end of its context.
 	defer cancel()
-	own := map[string][]string{headerDeadSubject: {d.msg.Subject}, headerDeadReason: {deadReason(reason)}, headerDeadStored: {d.Time().Format(time.RFC3339Nano)}}
-	if list := deadFaults(faults); list != "" {
-		own[headerDeadFaults] = []string{list}
-	}
-	header := maps.Clone(own)
+	a := aside{Subject: d.msg.Subject, Seq: d.seq, Stored: d.Time(), Reason: deadReason(reason), Faults: deadFaults(faults), Header: map[string][]string{}, Body: d.msg.Data}
 	for name, values := range d.msg.Header {
 		if original(name) { // Clients must not set the other headers.
-			header[name] = values
+			a.Header[name] = values
 		}
 	}
-	m := events.Message{Subject: l.at(kind, d.seq, workPool(kind, d.msg.Subject)), Header: header, Body: d.msg.Data}
-	_, err := l.bus.PublishAsync(m, ExpectNone()).Wait(ctx)
-	if errors.Is(err, ErrTooLarge) {
-		own[headerDeadCut] = []string{"true"}
-		m.Header, m.Body = own, nil
-		_, err = l.bus.PublishAsync(m, ExpectNone()).Wait(ctx)
+	pool := workPool(kind, a.Subject)
+	err := ErrNotPermitted
+	if pool == "" || !l.bus.denials.known(l.bus.names.Aside) {
+		err = l.store(ctx, kind, &a)
 	}
-	if err == nil || errors.Is(err, ErrConflict) || errors.Is(err, errNoResponder) || errors.Is(err, ErrFull) {
-		return nil // Stored now or before, or there is no stream for it.
+	if pool != "" && errors.Is(err, ErrNotPermitted) {
+		l.bus.denials.note(l.bus.names.Aside)
+		err = l.submit(ctx, pool, &a)
 	}
-	return fmt.Errorf("dead-letter %s: %w", d.msg.Subject, err)
+	if err != nil {
+		return fmt.Errorf("dead-letter %s: %w", d.msg.Subject, err)
+	}
+	return nil
 }
 
 // original reports whether a header of a dead letter belongs to the original message.

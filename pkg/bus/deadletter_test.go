@@ -161,3 +161,53 @@ func TestALetterIsRequeuedWhereItBelongs(t *testing.T) {
 		t.Errorf("the work is %v (%v)", subjects, err)
 	}
 }
+
+// The letters of the largest groups give way before the stream is full.
+func TestAFloodOfDeadLettersDisplacesItsOwn(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
+	n := b.Names()
+	fill := func(kind, pool string, many int) {
+		t.Helper()
+		acks := make([]bus.Ack, many)
+		for i := range acks {
+			subject := n.SetAside(kind, uint64(i+1))
+			if pool != "" {
+				subject += "." + pool
+			}
+			acks[i] = b.PublishAsync(events.Message{Subject: subject, Header: events.Header("Jobgraph-Subject", n.WorkFor(pool, "x", "j", "a", 1))}, bus.Expect{})
+		}
+		for _, ack := range acks {
+			_, err := ack.Wait(t.Context())
+			noErr(t, err)
+		}
+	}
+	count := func() map[string]int {
+		t.Helper()
+		list, err := b.DeadLetters().List(t.Context())
+		noErr(t, err)
+		got := map[string]int{}
+		for _, d := range list {
+			got[d.Kind+" "+d.Target]++
+		}
+		return got
+	}
+	fill(bus.DeadRequest, "", 20)
+	fill(bus.DeadWork, "quiet", 50)
+	hopeless(t, b, b.Queues().PoolConsumer("default"), events.Message{Subject: n.WorkFor("default", "x", "j", "a", 1), Body: []byte("?")}, "no run")
+	want := map[string]int{"request ": 20, "work quiet": 50, "work default": 1}
+	if diff := cmp.Diff(want, count()); diff != "" {
+		t.Errorf("letters were removed without need (-want +got):\n%s", diff)
+	}
+	fill(bus.DeadWork, "loud", 700)
+	fill(bus.DeadWebhook, "lesser", 190)
+	for i := range 32 { // The last of these has another look.
+		hopeless(t, b, b.Queues().PoolConsumer("default"), events.Message{Subject: n.WorkFor("default", "x", "j", "a", i+2), Body: []byte("?")}, "no run")
+	}
+	want = map[string]int{"request ": 20, "work quiet": 50, "work default": 33, "webhook lesser": 190, "work loud": 407}
+	if diff := cmp.Diff(want, count()); diff != "" {
+		t.Errorf("after a flood (-want +got):\n%s", diff)
+	}
+	if _, err := b.DeadLetters().Get(t.Context(), "work:700:loud"); err != nil {
+		t.Error("the newest letter of the flood has been removed, not the oldest:", err)
+	}
+}

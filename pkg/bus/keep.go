@@ -18,9 +18,10 @@ import (
 // A client that may publish into a bucket can erase all of it with one header. So programs outside the engine ask a scheduler to
 // write: a card of a pool on <prefix>.card.<pool>.<expert>, other keys on <prefix>.keep.<bucket>.<key>. The subject names what is
 // written, so that permissions can tell who may: what an expert remembers is written on the subject of its card. A scheduler also puts back
-// work for a runner, which may not publish work: its message could have the id of another pool's work, which the stream would then drop.
+// work for a runner, which may not publish work: its message could have the id of another pool's work, which the stream would then drop. And
+// it stores what a runner sets aside.
 //
-// Releases before this one do not know the last two. Their runners write what experts remember on <prefix>.keep.<bucket>.<key>, and publish
+// Releases before this one do not know the last three. Their runners write what experts remember on <prefix>.keep.<bucket>.<key>, and publish
 // work, as accounts that they have made permit; schedulers still accept the former. A runner beside a scheduler that refuses does the same.
 
 // keepOp is an operation on a key.
@@ -32,13 +33,15 @@ const (
 	keepPool   keepOp = "pool"
 	keepWork   keepOp = "work"
 	keepFacts  keepOp = "facts"
+	keepAside  keepOp = "aside"
 )
 
-// poolKey takes the place of an expert in requests for the consumer of a pool, workKey in requests to put back work. No expert can have
-// these ids.
+// poolKey takes the place of an expert in requests for the consumer of a pool, workKey in requests to put back work, asideKey in those to
+// set work aside. No expert can have these ids.
 const (
-	poolKey = "~pool"
-	workKey = "~work"
+	poolKey  = "~pool"
+	workKey  = "~work"
+	asideKey = "~aside"
 )
 
 // keeping is a request to write a key.
@@ -53,6 +56,8 @@ type keeping struct {
 	Key string `json:"key,omitempty"`
 	// Work is the address of the work that is put back; Value is its body.
 	Work *keptWork `json:"work,omitempty"`
+	// Aside is the work that is set aside.
+	Aside *aside `json:"aside,omitempty"`
 }
 
 // keptPool has the settings of a pool's consumer that its workers choose.
@@ -328,6 +333,9 @@ func (s Services) writeCard(ctx context.Context, pool, expert string, r keeping)
 	}
 	if r.Op == keepWork && r.Work != nil && expert == workKey {
 		return s.writeWork(ctx, pool, r)
+	}
+	if r.Op == keepAside && r.Aside != nil && expert == asideKey {
+		return 0, s.writeAside(ctx, pool, r.Aside)
 	}
 	if r.Op == keepPut {
 		var card struct {

@@ -19,10 +19,24 @@ func (s Streams) Purge(ctx context.Context, stream, subject string) error {
 
 // purge is Purge for messages below a sequence; 0 for all.
 func (s Streams) purge(ctx context.Context, stream, subject string, below uint64) error {
-	body, err := json.Marshal(struct {
-		Filter string `json:"filter"`
-		Below  uint64 `json:"seq,omitempty"`
-	}{subject, below})
+	return s.askPurge(ctx, stream, purging{Filter: subject, Below: below})
+}
+
+// keep removes all but the newest messages on subjects that match a filter.
+func (s Streams) keep(ctx context.Context, stream, filter string, newest int) error {
+	return s.askPurge(ctx, stream, purging{Filter: filter, Keep: newest})
+}
+
+// purging is the request to remove messages, with the fields of the JetStream API.
+type purging struct {
+	Filter string `json:"filter"`
+	Below  uint64 `json:"seq,omitempty"`
+	Keep   int    `json:"keep,omitempty"`
+}
+
+func (s Streams) askPurge(ctx context.Context, stream string, p purging) error {
+	subject := p.Filter
+	body, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("purge %s: %w", subject, err)
 	}

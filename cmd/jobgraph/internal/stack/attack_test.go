@@ -117,7 +117,7 @@ func attacks() []attack {
 func verbs() []attack {
 	return []attack{
 		{"the answer of another user", (*siege).asking, func(h *hand, v victim) {
-			if err := h.bus.Answer(h.Context(), v.job, v.request, "yes", "boss"); err == nil && h.layout != nil {
+			if err := h.bus.Answer(h.Context(), v.job, v.request, "yes", "boss"); err == nil && h.layout != nil && !h.abroad() {
 				h.Errorf("%s has answered", h.name)
 			}
 		}, answered, nil},
@@ -184,6 +184,7 @@ func kept() []attack {
 			return strings.Contains(s.played(v), "forged")
 		}, nil},
 		{"a dead letter", nil, func(h *hand, _ victim) { h.say("jobs.dlq.fact.1", "forged") }, stored("JOBS_DLQ", "jobs.dlq.fact.1"), nil},
+		{"a flood of dead letters", (*siege).hopeless, drown, func(s *siege, v victim, _ []*hand) bool { return s.last("JOBS_DLQ", v.request) == "" }, nil},
 		{"a saved state", (*siege).queued, func(h *hand, v victim) { h.say("$KV.JOBS_STATE."+v.job, `{"status":"FINISHED","result":"forged"}`) }, stored("KV_JOBS_STATE", "$KV.JOBS_STATE.{job}"), nil},
 		{"the deletion of a state", (*siege).queued, func(h *hand, v victim) { h.say("$KV.JOBS_STATE."+v.job, "forged", "KV-Operation", "DEL") }, stored("KV_JOBS_STATE", "$KV.JOBS_STATE.{job}"), nil},
 		{"a payload", (*siege).payload, func(h *hand, v victim) {
@@ -234,6 +235,23 @@ func flood(h *hand, _ victim) {
 		h.say(n.WorkFor("flood", "x", "flood", "a", i+1), "{}")
 		h.say(n.Timer("flood", strconv.Itoa(i)), "{}")
 		h.say("jobs.conversation.flood", "{}")
+	}
+}
+
+// drown sets more work aside than is kept.
+func drown(h *hand, _ victim) {
+	const most = 1100
+	for i := range most {
+		h.say(fmt.Sprintf("jobs.dlq.work.%d.m", i+1), "{}")
+	}
+	if h.name == "mallory" { // A scheduler stores what he sets aside.
+		for i := range most {
+			h.say("jobs.card.m.~aside", fmt.Sprintf(`{"op":"aside","aside":{"subject":"jobs.work.m.x","seq":%d}}`, i+1))
+		}
+		h.until("the answers of schedulers", func() bool {
+			n, _, err := h.loot.Pending()
+			return err != nil || n >= most
+		})
 	}
 }
 
@@ -305,7 +323,7 @@ func settle(h *hand, v victim) {
 		return // Another attacker has removed it.
 	}
 	q := h.bus.Bus().Queues()
-	if q.EnsurePool(h.Context(), "m") == nil {
+	if !h.abroad() && q.EnsurePool(h.Context(), "m") == nil {
 		h.say("$JS.API.CONSUMER.MSG.NEXT.JOBS_WORK.pool-m", `{"batch":10,"expires":60000000000}`)
 		h.until("the consumer passes the work", func() bool {
 			queue, err := h.admin.Bus().Queues().Info(h.Context(), n.Work, "pool-m")

@@ -1,6 +1,7 @@
 package stack_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -34,6 +35,7 @@ const bound = 20 * time.Second
 type siege struct {
 	testing.TB
 	layout *secure.Layout // nil for a stack without accounts.
+	home   string         // The tenant; empty for the default one.
 	stack  *stack.Stack
 	admin  *client.Client
 	boss   *client.Client // The person whose jobs and answers are attacked.
@@ -98,7 +100,7 @@ func (s *siege) options(name string) bus.Options {
 	}
 	tenant, who, other := strings.Cut(name, "/")
 	if !other {
-		tenant, who = secure.DefaultTenant, name
+		tenant, who = cmp.Or(s.home, secure.DefaultTenant), name
 	}
 	o.NKey, o.CA, o.InboxPrefix, o.Signers = s.layout.Seed(tenant, who), s.layout.CA(), "_INBOX_"+who, s.layout.Signers(tenant)
 	return o
@@ -151,6 +153,9 @@ func (s *siege) attacker(name string) *hand {
 	}
 	return h
 }
+
+// abroad reports whether the attacker belongs to another tenant, which has a log, pools and all else of its own.
+func (h *hand) abroad() bool { return strings.Contains(h.name, "/") }
 
 // job is the id of a job that the attacker submits.
 func (h *hand) job() string { return "of-" + strings.ReplaceAll(h.name, "/", "-") }
