@@ -79,17 +79,9 @@ func (p *publisher) send(m events.Message, e Expect) Ack {
 	}
 	err := p.nc.PublishMsg(&nats.Msg{Subject: m.Subject, Reply: p.inbox + strconv.FormatUint(id, 36), Header: header, Data: m.Body})
 	if err != nil {
-		p.drop(id, notSent(err))
+		p.drop(id, class(err))
 	}
 	return Ack{w}
-}
-
-// notSent classifies an error of the client itself: the message was never sent.
-func notSent(err error) error {
-	if errors.Is(err, nats.ErrReconnectBufExceeded) {
-		return fmt.Errorf("%w: reconnecting", ErrUnavailable)
-	}
-	return class(err)
 }
 
 func (p *publisher) register(w *waiting) (id uint64, ok bool) {
