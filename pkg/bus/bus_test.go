@@ -3,6 +3,7 @@ package bus_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,6 +94,11 @@ func TestReconnectIsToldAndPublishingGoesOn(t *testing.T) {
 	_, err := b.Publish(t.Context(), fact(b, "j1", "b"), bus.Expect{})
 	if !errors.Is(err, bus.ErrUnavailable) && !errors.Is(err, bus.ErrUnknown) {
 		t.Fatalf("publish without a server gives %v", err)
+	}
+	waitFor(t, func() bool { return b.Ready() != nil })
+	_, _, err = b.Services().Request(t.Context(), b.Names().API("list"), nil)
+	if !errors.Is(err, bus.ErrUnavailable) || !strings.Contains(err.Error(), "reconnecting") {
+		t.Fatalf("a request without a server gives %v", err)
 	}
 	server.Start()
 	<-back

@@ -11,7 +11,7 @@ import (
 // PublishCore sends a message without storing it: each present listener gets it once. Errors: ErrUnavailable, ErrTooLarge.
 func (b *Bus) PublishCore(subject string, header map[string][]string, body []byte) error {
 	if err := b.nc.PublishMsg(&nats.Msg{Subject: subject, Header: header, Data: body}); err != nil {
-		return fmt.Errorf("publish %s: %w", subject, notSent(err))
+		return fmt.Errorf("publish %s: %w", subject, class(err))
 	}
 	return nil
 }

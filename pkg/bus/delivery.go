@@ -108,7 +108,7 @@ func (d *Delivery) Withdraw(ctx context.Context, e *events.Event) error {
 
 func (d *Delivery) settle(answer string) error {
 	if err := d.bus.nc.Publish(d.msg.Reply, []byte(answer)); err != nil {
-		return fmt.Errorf("settle %s: %w", d.msg.Subject, notSent(err))
+		return fmt.Errorf("settle %s: %w", d.msg.Subject, class(err))
 	}
 	return nil
 }

@@ -129,6 +129,8 @@ func class(err error) error {
 		return fmt.Errorf("%w: %v", ErrRefused, err)
 	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrConnectionDraining):
 		return fmt.Errorf("%w: connection", ErrClosed)
+	case errors.Is(err, nats.ErrReconnectBufExceeded):
+		return fmt.Errorf("%w: reconnecting", ErrUnavailable)
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse):
 		return fmt.Errorf("%w: no answer", ErrUnavailable)
 	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrConsumerNotFound),

@@ -91,7 +91,7 @@ func (p *publisher) transmit(w *waiting, m events.Message, e Expect) {
 	}
 	err := p.nc.PublishMsg(&nats.Msg{Subject: m.Subject, Reply: p.inbox + strconv.FormatUint(id, 36), Header: header, Data: m.Body})
 	if err != nil {
-		p.drop(id, notSent(err))
+		p.drop(id, class(err))
 	}
 }
 
@@ -100,14 +100,6 @@ func (p *publisher) forgo(w *waiting, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	w.end(0, err)
-}
-
-// notSent classifies an error of the client itself: the message was never sent.
-func notSent(err error) error {
-	if errors.Is(err, nats.ErrReconnectBufExceeded) {
-		return fmt.Errorf("%w: reconnecting", ErrUnavailable)
-	}
-	return class(err)
 }
 
 func (p *publisher) register(w *waiting) (id uint64, ok bool) {

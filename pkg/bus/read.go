@@ -205,7 +205,7 @@ func (b *Bus) batch(ctx context.Context, stream, filter string, from, to uint64,
 	}
 	defer func() { _ = sub.Unsubscribe() }() // The rest of the batch is not needed.
 	if err := b.nc.PublishRequest(apiPrefix+"DIRECT.GET."+stream, inbox, body); err != nil {
-		return 0, false, notSent(err)
+		return 0, false, class(err)
 	}
 	for next = from; ; {
 		var m *nats.Msg

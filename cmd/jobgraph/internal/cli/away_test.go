@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -116,5 +118,13 @@ func TestACommandWaitsForAServerThatIsSlow(t *testing.T) {
 	code, said := complaint(t, []string{"-s", "nats://" + l.Addr().String(), "dlq", "ls"})
 	if code != 0 {
 		t.Errorf("exit %d: %s", code, said)
+	}
+}
+
+// A server that stands still is not one that is missing: nothing has to be started there.
+func TestAServerThatSaysNothingIsNotMissing(t *testing.T) {
+	silent := fmt.Errorf("%w: %w", bus.ErrUnavailable, bus.ErrSlow)
+	if f := (&app{}).unanswered("nats://h:1", silent); !strings.Contains(f.Message, "nats://h:1 takes the connection and says nothing") || !strings.Contains(f.Hint, "stands still") || strings.Contains(f.Hint, "start one") {
+		t.Errorf("%+v", f)
 	}
 }

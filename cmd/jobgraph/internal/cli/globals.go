@@ -182,13 +182,22 @@ func (a *app) dial(o bus.Options, within time.Duration) (*client.Client, error) 
 			Hint: "give a credentials file with --creds or NATS_CREDS, NATS_USER with NATS_PASSWORD, or NATS_TOKEN",
 		})
 	}
-	hint := "start one with `jobgraph up`, or name another with --server or NATS_URL"
-	if by := a.namedBy(); by != "" {
-		hint = fmt.Sprintf("start one there with `jobgraph up --nats HOST:PORT`, or %s: without an address `jobgraph run` has a bus of its own", correction(by))
+	return nil, fmt.Errorf("%w: %w", bus.ErrUnavailable, a.unanswered(a.place(o), err))
+}
+
+// unanswered is the fault of a bus that no server answers for, or one that takes connections and says nothing.
+func (a *app) unanswered(place string, err error) *events.Fault {
+	f := events.Fault{Code: events.CodeUnavailable, Cause: reasonOf(err, bus.ErrUnavailable)}
+	if errors.Is(err, bus.ErrSlow) {
+		f.Message = "the bus does not answer: the server at " + place + " takes the connection and says nothing"
+		f.Hint = "see whether its process stands still, its machine is overloaded or its disk hangs; what it has accepted is not lost when it is started again. If it is no NATS server, name another with --server"
+		return &f
 	}
-	return nil, fmt.Errorf("%w: %w", bus.ErrUnavailable, &events.Fault{
-		Code: events.CodeUnavailable, Message: "the bus is away: no server answers at " + a.place(o), Cause: reasonOf(err, bus.ErrUnavailable), Hint: hint,
-	})
+	f.Message, f.Hint = "the bus is away: no server answers at "+place, "start one with `jobgraph up`, or name another with --server or NATS_URL"
+	if by := a.namedBy(); by != "" {
+		f.Hint = fmt.Sprintf("start one there with `jobgraph up --nats HOST:PORT`, or %s: without an address `jobgraph run` has a bus of its own", correction(by))
+	}
+	return &f
 }
 
 // reasonOf returns why a connection failed, without what the class of the error says already.

@@ -160,7 +160,8 @@ func health(c *call) error {
 	for _, r := range c.gateway.Health(ctx) {
 		out.Reasons = append(out.Reasons, verb.HealthReason{Name: r.Name, Text: r.Reason})
 	}
-	out.Notes = c.gateway.notes(ctx)
+	ctx, cancel := context.WithTimeout(ctx, healthBound)
+	defer cancel()
 	services := []release.Service{release.Scheduler, release.Planner, release.Gateway, release.Runner}
 	there, errs := make([]int, len(services)), make([]error, len(services))
 	var all sync.WaitGroup
@@ -169,19 +170,27 @@ func health(c *call) error {
 			errs[i] = c.gateway.Client.Bus().Services().Peers(ctx, string(service), func(bus.Peer) { there[i]++ })
 		})
 	}
+	all.Go(func() { out.Notes = c.gateway.notes(ctx) })
 	all.Wait()
 	for i, service := range services {
-		if errs[i] != nil && !errors.Is(errs[i], bus.ErrNobody) {
-			return errs[i]
+		switch err := errs[i]; {
+		case err == nil, errors.Is(err, bus.ErrNobody):
+			out.Services[strings.TrimPrefix(string(service), "jobgraph-")] = there[i]
+		case !errors.Is(err, bus.ErrUnavailable):
+			return err
+		case !slices.ContainsFunc(out.Reasons, ofBus):
+			out.Reasons = append(out.Reasons, verb.HealthReason{Name: "bus", Text: "it does not answer: " + err.Error()})
 		}
-		out.Services[strings.TrimPrefix(string(service), "jobgraph-")] = there[i]
 	}
 	out.Ready = len(out.Reasons) == 0
 	return c.reply(out)
 }
 
-// admissionBound limits the question whether jobs are admitted.
-const admissionBound = time.Second
+// ofBus reports whether a reason says that the bus is away.
+func ofBus(r verb.HealthReason) bool { return strings.HasSuffix(r.Name, "bus") }
+
+// healthBound limits the questions to the services: a bus that does not answer is an answer, too.
+const healthBound = 2 * time.Second
 
 // notes are those of this process, and why the scheduler admits no job if it does not.
 func (g *Gateway) notes(ctx context.Context) (list []verb.HealthReason) {
@@ -194,8 +203,6 @@ func (g *Gateway) notes(ctx context.Context) (list []verb.HealthReason) {
 	if slices.ContainsFunc(list, func(n verb.HealthReason) bool { return n.Name == admission }) {
 		return list
 	}
-	ctx, cancel := context.WithTimeout(ctx, admissionBound)
-	defer cancel()
 	if closed, err := client.SupplyOf(g.Client).Admission(ctx); err == nil && closed != nil { // No answer shows in the services.
 		list = append(list, verb.HealthReason{Name: admission, Text: closed.Message + ": " + closed.Cause})
 	}

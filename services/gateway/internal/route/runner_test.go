@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -105,5 +107,19 @@ func TestHealthTellsWhyNoJobIsAdmitted(t *testing.T) {
 	want := []verb.HealthReason{{Name: "store", Text: "3 MiB are free"}, {Name: "admission", Text: "no job is admitted now: the disk is full"}}
 	if d := cmp.Diff(want, health.Notes); d != "" || !health.Ready {
 		t.Errorf("ready %t: %s", health.Ready, d)
+	}
+}
+
+// Health is asked for when something is wrong: without a bus it is an answer as well.
+func TestHealthSaysThatTheBusIsAway(t *testing.T) {
+	server := bustest.Start(t, bustest.Settings{})
+	away := client.New(server.Connect("gateway"))
+	server.Stop()
+	s := open(t, nil, func(o *route.Settings) { o.Client = away })
+	status, body := s.ask(verb.Viewer, http.MethodGet, "/api/v1/health", "")
+	var health verb.HealthReport
+	musttest.Decode(t, []byte(body), &health)
+	if status != http.StatusOK || health.Ready || len(health.Services) > 0 || len(health.Reasons) != 1 || health.Reasons[0].Name != "bus" || !strings.HasPrefix(health.Reasons[0].Text, "it does not answer") {
+		t.Errorf("%d %s", status, body)
 	}
 }
