@@ -30,7 +30,7 @@ func (f *flags) declareChaos(set *pflag.FlagSet) {
 	set.StringVar(&s.Other, "other", "", "with --chaos: folder with those of another release, of which half of the services are started")
 	set.BoolVar(&s.Rolling, "rolling", false, "with --chaos and --other: in place of faults, replace services of the other release by those of this one, one at a time, through every mix, up and back")
 	set.StringVar(&s.Worker, "worker", "", "with --rolling: command line of a worker in another language, which is given the name of a pool")
-	set.StringVar(&s.Roles, "roles", "", "with --chaos: folder of `jobgraph init --secure DIR --runner runner=default,quick`, of either release: services have its keys and roles")
+	set.StringVar(&s.Roles, "roles", "", "with --chaos: a `folder` that jobgraph init --secure, of either release, has made with --runner runner=default,quick: services have its keys and roles")
 	set.BoolVar(&s.Keep, "keep", false, "with --chaos: leave logs, store and marks behind, and say where")
 }
 
