@@ -182,6 +182,9 @@ func (a *app) dial(o bus.Options, within time.Duration) (*client.Client, error) 
 			Hint: "give a credentials file with --creds or NATS_CREDS, NATS_USER with NATS_PASSWORD, or NATS_TOKEN",
 		})
 	}
+	if fault := (*events.Fault)(nil); errors.As(err, &fault) && !errors.Is(err, bus.ErrUnavailable) {
+		return nil, fault // Of the list of signers.
+	}
 	hint := "start one with `jobgraph up`, or name another with --server or NATS_URL"
 	if by := a.namedBy(); by != "" {
 		hint = fmt.Sprintf("start one there with `jobgraph up --nats HOST:PORT`, or %s: without an address `jobgraph run` has a bus of its own", correction(by))
