@@ -151,6 +151,10 @@ func TestAListIsReadStrictly(t *testing.T) {
 		`{"signers":[{"name":"a","key":"U","user":"*"}]}`:                                                 false, `[]`: false, ``: false,
 	} {
 		list, err := seal.Load([]byte(text))
+		var fault *events.Fault
+		if later := strings.Contains(text, `"user":`); later && (!errors.As(err, &fault) || !strings.Contains(fault.Hint, "upgrade this program")) {
+			t.Errorf("a list with a key that is not known: %v", err)
+		}
 		if (err == nil) != ok || ok && !slices.Equal(list.Signers[0].Users, []string{seal.Any}) {
 			t.Errorf("%s: %+v, %v", text, list, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -46,7 +47,14 @@ func Load(text []byte) (*Signers, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	s := &Signers{}
-	if err := d.Decode(s); err != nil {
+	err := d.Decode(s)
+	if err != nil && strings.HasPrefix(err.Error(), "json: unknown field ") { // What it grants might be less than it says.
+		return nil, &events.Fault{
+			Code: events.CodeInvalid, Field: "signers", Message: "the list of signers is of a newer release than this program", Cause: err.Error(),
+			Hint: "upgrade this program, or make the list with `jobgraph init --secure DIR` of the older release",
+		}
+	}
+	if err != nil {
 		return nil, &events.Fault{Code: events.CodeMalformed, Field: "signers", Message: "the list of signers cannot be read", Cause: err.Error(), Hint: "make it with `jobgraph init --secure DIR`"}
 	}
 	return s, nil

@@ -182,6 +182,9 @@ func (a *app) dial(o bus.Options, within time.Duration) (*client.Client, error) 
 			Hint: "give a credentials file with --creds or NATS_CREDS, NATS_USER with NATS_PASSWORD, or NATS_TOKEN",
 		})
 	}
+	if fault := (*events.Fault)(nil); errors.As(err, &fault) && !errors.Is(err, bus.ErrUnavailable) {
+		return nil, fault // Of the list of signers.
+	}
 	return nil, fmt.Errorf("%w: %w", bus.ErrUnavailable, a.unanswered(a.place(o), err))
 }
 
