@@ -21,9 +21,15 @@ import (
 // signed connects as an identity that checks signatures.
 func (s *stage) signed(of *access.Tenant, name string) *bus.Bus {
 	s.t.Helper()
+	return s.checking(of, name, of.Signers())
+}
+
+// checking connects as an identity that checks signatures by a list of signers.
+func (s *stage) checking(of *access.Tenant, name string, signers any) *bus.Bus {
+	s.t.Helper()
 	o := s.server.Options(name)
 	o.NKey, o.Prefix, o.Signers = s.seeds[of.Name+"/"+name], of.Prefix, filepath.Join(s.t.TempDir(), "signers.json")
-	list, err := json.Marshal(of.Signers())
+	list, err := json.Marshal(signers)
 	if err == nil {
 		err = os.WriteFile(o.Signers, list, 0o600)
 	}

@@ -130,7 +130,7 @@ func (o Blobs) writeTo(ctx context.Context, info *blobInfo, before uint64, diges
 			return err
 		}
 	}
-	if left != 0 || hex.EncodeToString(sum.Sum(nil)) != digest {
+	if hex.EncodeToString(sum.Sum(nil)) != digest {
 		return fmt.Errorf("%w: its bytes do not have this digest", ErrNotFound)
 	}
 	return nil

@@ -95,3 +95,18 @@ func TestEachDescriptionIsTriedOnce(t *testing.T) {
 		}
 	}
 }
+
+// Where signatures count no chunk is removed before its job, so none is sent before it is known whether the payload is stored.
+func TestWhatIsStoredIsNotSentAgainWhereSignaturesCount(t *testing.T) {
+	server := bustest.Start(t, bustest.Settings{})
+	plain, signed := server.Bus("plain"), withRoles(t, server)
+	for range 2 {
+		_, err := signed.Blobs().Put(t.Context(), "j1", []byte("small"))
+		noErr(t, err)
+	}
+	subjects, err := plain.Streams().Subjects(t.Context(), "OBJ_JOBS_BLOBS", "$O.JOBS_BLOBS.C.>")
+	noErr(t, err)
+	if len(subjects) != 1 {
+		t.Errorf("chunks are on %d subjects", len(subjects))
+	}
+}

@@ -5,14 +5,18 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestKeyIsWrittenOnlyOverTheRevisionThatWasRead(t *testing.T) {
@@ -72,6 +76,76 @@ func TestKeysArePutTogether(t *testing.T) {
 	wantErr(t, err, bus.ErrRefused)
 	if !strings.Contains(err.Error(), "a b") {
 		t.Errorf("%v does not name the key", err)
+	}
+}
+
+// The first write shows whether this process may write, and the others follow at once. Here the test answers in the place of the server.
+func TestKeysArePutWithOneAnswerAhead(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
+		server := bustest.Start(t, bustest.Settings{Quiet: true})
+		b := server.Connect("test")
+		nc, err := nats.Connect("", nats.InProcessServer(server))
+		noErr(t, err)
+		defer nc.Close()
+		sub, err := nc.SubscribeSync("$KV." + b.Names().Experts + ".>")
+		noErr(t, err)
+		noErr(t, nc.Flush())
+		over := make(chan error, 1)
+		go func() {
+			over <- b.Experts().PutAll(t.Context(), []bus.Entry{{Key: "a", Value: []byte("1")}, {Key: "b", Value: []byte("2")}, {Key: "c", Value: []byte("3")}}, time.Minute)
+		}()
+		var got []string
+		next := func() *nats.Msg {
+			m, err := sub.NextMsg(time.Second)
+			noErr(t, err)
+			got = append(got, fmt.Sprintf("%s %s %s", m.Subject, m.Data, m.Header.Get("Nats-TTL")))
+			return m
+		}
+		first := next()
+		synctest.Wait()
+		if n, _, err := sub.Pending(); err != nil || n != 0 {
+			t.Errorf("%d keys are written before the first one is (%v)", n, err)
+		}
+		noErr(t, first.Respond([]byte(`{"stream":"S","seq":1}`)))
+		for i, m := range []*nats.Msg{next(), next()} {
+			noErr(t, m.Respond(fmt.Appendf(nil, `{"stream":"S","seq":%d}`, i+2)))
+		}
+		noErr(t, <-over)
+		want := []string{"$KV.JOBS_EXPERTS.a 1 1m0s", "$KV.JOBS_EXPERTS.b 2 1m0s", "$KV.JOBS_EXPERTS.c 3 1m0s"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestKeysThatThisProcessMayNotWriteAreTriedOnce(t *testing.T) {
+	server := bustest.Start(t, bustest.Settings{Config: musttest.Temp(t, "accounts.conf", `accounts { A { jetstream: enabled, users: [
+		{user: all, password: p}, {user: some, password: p, permissions: {publish: {deny: ["$KV.>"]}}}
+	] } }`)})
+	as := func(user string) *bus.Bus {
+		o := server.Options(user)
+		o.User, o.Password = user, "p"
+		b, err := bus.Connect(t.Context(), o)
+		noErr(t, err)
+		t.Cleanup(b.Close)
+		return b
+	}
+	all, some := as("all"), as("some")
+	noErr(t, all.Streams().Init(t.Context()))
+	stop, err := all.Services().Keep()
+	noErr(t, err)
+	defer stop()
+	noErr(t, all.Flush(t.Context()))
+	var denied atomic.Int64
+	defer some.OnDenial("$KV.", func(string) { denied.Add(1) })()
+	var cards []bus.Entry
+	for _, id := range []string{"a", "b", "c"} {
+		cards = append(cards, bus.Entry{Key: id, Value: []byte(`{"id":"` + id + `"}`)})
+	}
+	noErr(t, some.Experts().PutAll(t.Context(), cards, time.Minute))
+	noErr(t, some.Flush(t.Context())) // All refusals have come before its answer.
+	if list, err := all.Experts().List(t.Context()); err != nil || len(list) != 3 || denied.Load() != 1 {
+		t.Errorf("%d cards after %d refusals (%v)", len(list), denied.Load(), err)
 	}
 }
 
