@@ -38,10 +38,16 @@ type blobInfo struct {
 	Deleted bool              `json:"deleted,omitempty"`
 	// Metadata lists the chunks, see chunkList, and describes a document.
 	Metadata map[string]string `json:"metadata,omitempty"`
+	// stored is the message that was read.
+	stored Stored
 }
 
 // Blobs stores payloads of jobs that are too large for a message. The digest is the key within a job.
-type Blobs struct{ bus *Bus }
+type Blobs struct {
+	bus *Bus
+	// counts rejects with ErrNotFound what must not count as a description; nil rejects nothing.
+	counts func(*blobInfo) error
+}
 
 func (o Blobs) stream() string { return "OBJ_" + o.bus.names.Blobs }
 

@@ -58,7 +58,7 @@ func (b *Bus) Items() *Items { return b.items }
 func (b *Bus) Streams() Streams { return Streams{b} }
 
 // Blobs returns the blobs of jobs.
-func (b *Bus) Blobs() Blobs { return Blobs{b} }
+func (b *Bus) Blobs() Blobs { return Blobs{bus: b} }
 
 // Documents returns the documents of bases of knowledge.
 func (b *Bus) Documents() Documents { return Documents{b} }

@@ -25,6 +25,9 @@ import (
 func (o Blobs) described(ctx context.Context, job, digest string, fits func(info *blobInfo, at uint64) error) (*blobInfo, uint64, error) {
 	try := func(from uint64) (*blobInfo, uint64, error) {
 		info, at, err := o.next(ctx, job, digest, from)
+		if err == nil && o.counts != nil {
+			err = o.counts(info)
+		}
 		if err == nil {
 			err = fits(info, at)
 		}
@@ -129,7 +132,7 @@ func (o Blobs) next(ctx context.Context, job, digest string, from uint64) (info 
 	if err != nil {
 		return nil, 0, err
 	}
-	info = &blobInfo{}
+	info = &blobInfo{stored: s}
 	if err := json.Unmarshal(s.Body, info); err != nil || info.Deleted || info.Size < 0 || info.Size > MaxBlob || !literal(info.NUID) {
 		return nil, s.Seq, fmt.Errorf("%w: it was deleted or has no valid description", ErrNotFound)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/bases"
+	"github.com/jobgraph/jobgraph/pkg/seal"
 )
 
 const (
@@ -37,8 +38,63 @@ func documentPrefix(b bases.Base) string {
 	}
 }
 
-// Documents stores the documents that people add to bases of knowledge, for all jobs that may read them.
+// Documents stores the documents that people add to bases of knowledge, for all jobs that may read them. Where signatures count, a document
+// counts if the key that describes it may ask in the name of the base's user, or of the owner of its session; for a global base, in every
+// name. In a session without an owner those of all people count. Everyone may store payloads, also as documents of a base.
 type Documents struct{ bus *Bus }
+
+// writers returns whose documents of a base count; nil if no signatures count. Errors: ErrUnavailable.
+func (d Documents) writers(ctx context.Context, b bases.Base) (func(*seal.Signer) bool, error) {
+	if !d.bus.Signed() {
+		return nil, nil
+	}
+	user := ""
+	switch b.Scope {
+	case bases.User:
+		user = b.Name
+	case bases.Session:
+		owner, err := d.bus.sessionOwner(ctx, b.Name)
+		if err != nil || owner == "" {
+			return func(who *seal.Signer) bool { return len(who.Rights) > 0 }, err
+		}
+		user = owner
+	}
+	return func(who *seal.Signer) bool {
+		return slices.Contains(who.Users, seal.Any) || user != "" && slices.Contains(who.Users, user)
+	}, nil
+}
+
+// blobs returns the documents of a base that count.
+func (d Documents) blobs(ctx context.Context, b bases.Base) (Blobs, error) {
+	o := d.bus.Blobs()
+	may, err := d.writers(ctx, b)
+	if err != nil || may == nil {
+		return o, err
+	}
+	since := d.bus.sealing.signers().Since
+	o.counts = func(info *blobInfo) error {
+		if info.stored.Time.Before(since) {
+			return nil
+		}
+		if who, _, err := d.bus.sealing.signer(&info.stored.Message, info.stored.Time); err != nil || !may(who) {
+			return fmt.Errorf("%w: it comes from someone who may not add documents to the base of %s", ErrNotFound, b)
+		}
+		return nil
+	}
+	return o, nil
+}
+
+// mayPut returns why this process may not add documents to a base. Errors: ErrNotPermitted, ErrUnavailable.
+func (d Documents) mayPut(ctx context.Context, b bases.Base) error {
+	may, err := d.writers(ctx, b)
+	if err != nil || may == nil {
+		return err
+	}
+	if who, ok := d.bus.Self(); !ok || !may(&who) {
+		return fmt.Errorf("%w: the key of %s may not add documents to the base of %s", ErrNotPermitted, cmp.Or(who.Name, "this process"), b)
+	}
+	return nil
+}
 
 // Put stores a document of a base under its digest and returns its reference. The same bytes are stored once, under
 // their first name. Errors: ErrTooLarge, ErrRefused for an empty document or one too many, the reader's, and those of
@@ -59,7 +115,14 @@ func (d Documents) Put(ctx context.Context, b bases.Base, about events.Ref, r io
 	case size == 0:
 		return events.Ref{}, fmt.Errorf("put document: %w: it is empty", ErrRefused)
 	}
-	there, err := d.List(ctx, b)
+	if err := d.mayPut(ctx, b); err != nil {
+		return events.Ref{}, fmt.Errorf("put document: %w", err)
+	}
+	blobs, err := d.blobs(ctx, b)
+	if err != nil {
+		return events.Ref{}, err
+	}
+	there, err := d.list(ctx, blobs, b)
 	if err != nil {
 		return events.Ref{}, err
 	}
@@ -69,22 +132,30 @@ func (d Documents) Put(ctx context.Context, b bases.Base, about events.Ref, r io
 	if err := d.register(ctx, b); err != nil {
 		return events.Ref{}, err
 	}
-	ref, err := d.bus.Blobs().putFrom(ctx, documentPrefix(b), r, map[string]string{documentName: about.Name, documentType: about.MediaType})
+	ref, err := blobs.putFrom(ctx, documentPrefix(b), r, map[string]string{documentName: about.Name, documentType: about.MediaType})
 	if err != nil {
 		return events.Ref{}, fmt.Errorf("put document: %w", err)
 	}
-	return d.info(ctx, b, ref.Digest)
+	return d.info(ctx, blobs, b, ref.Digest)
 }
 
 // List lists the documents of a base, sorted by name. Errors: ErrUnavailable.
 func (d Documents) List(ctx context.Context, b bases.Base) ([]events.Ref, error) {
-	digests, err := d.bus.Blobs().List(ctx, documentPrefix(b))
+	blobs, err := d.blobs(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	return d.list(ctx, blobs, b)
+}
+
+func (d Documents) list(ctx context.Context, blobs Blobs, b bases.Base) ([]events.Ref, error) {
+	digests, err := blobs.List(ctx, documentPrefix(b))
 	if err != nil {
 		return nil, err
 	}
 	var list []events.Ref
 	for _, digest := range digests {
-		ref, err := d.info(ctx, b, digest)
+		ref, err := d.info(ctx, blobs, b, digest)
 		switch {
 		case errors.Is(err, ErrNotFound): // It is being stored or removed right now.
 		case err != nil:
@@ -97,15 +168,15 @@ func (d Documents) List(ctx context.Context, b bases.Base) ([]events.Ref, error)
 	return list, nil
 }
 
-func (d Documents) info(ctx context.Context, b bases.Base, digest string) (events.Ref, error) {
-	info, _, err := d.bus.Blobs().info(ctx, documentPrefix(b), digest)
+func (d Documents) info(ctx context.Context, blobs Blobs, b bases.Base, digest string) (events.Ref, error) {
+	info, _, err := blobs.info(ctx, documentPrefix(b), digest)
 	if err != nil {
 		return events.Ref{}, fmt.Errorf("document %s: %w", digest, err)
 	}
 	return events.Ref{Digest: digest, Size: info.Size, Name: info.Metadata[documentName], MediaType: info.Metadata[documentType]}, nil
 }
 
-// Get reads a document. Errors: those of Blobs.Get.
+// Get reads a document of List. Errors: those of Blobs.Get.
 func (d Documents) Get(ctx context.Context, b bases.Base, digest string) ([]byte, error) {
 	return d.bus.Blobs().Get(ctx, documentPrefix(b), digest)
 }
@@ -115,7 +186,11 @@ func (d Documents) Delete(ctx context.Context, b bases.Base, digest string) erro
 	if raw, err := hex.DecodeString(digest); err != nil || len(raw) == 0 {
 		return fmt.Errorf("delete document %.80q: %w", digest, ErrNotFound)
 	}
-	if _, err := d.info(ctx, b, digest); err != nil {
+	blobs, err := d.blobs(ctx, b)
+	if err == nil {
+		_, err = d.info(ctx, blobs, b, digest)
+	}
+	if err != nil {
 		return err
 	}
 	if err := d.bus.Streams().Purge(ctx, d.bus.Blobs().stream(), d.bus.Blobs().subject(documentPrefix(b), digest)); err != nil {

@@ -19,6 +19,25 @@ func SessionKey(session string) string {
 	return events.EscapeID(session)
 }
 
+// sessionOwner returns the user to whom a session belongs; "" for one without an owner, and for one that does not exist. Errors:
+// ErrUnavailable.
+func (b *Bus) sessionOwner(ctx context.Context, session string) (string, error) {
+	value, _, err := b.Sessions().GetLeader(ctx, SessionKey(session))
+	if errors.Is(err, ErrNotFound) {
+		return "", nil
+	}
+	var record struct {
+		User string `json:"user"`
+	}
+	if err == nil {
+		err = json.Unmarshal(value, &record)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the owner of session %s: %w", session, err)
+	}
+	return record.User, nil
+}
+
 // ContextKey is the key, in the bucket of sessions, of the ids by which remote agents know a session. It contains a dot, unlike
 // the key of any session.
 func ContextKey(session string) string { return "contexts." + SessionKey(session) }

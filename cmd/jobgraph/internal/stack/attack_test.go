@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/pkg/events/incarnation"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
@@ -165,6 +166,13 @@ func kept() []attack {
 			request, _ := json.Marshal(map[string]any{"op": "put", "value": []byte("forged")}) // The value can be encoded.
 			h.say("jobs.keep.JOBS_MEMORY.base.handbook", string(request))
 		}, stored("KV_JOBS_MEMORY", "$KV.JOBS_MEMORY.base.handbook"), nil},
+		{"documents in the bases of others", (*siege).chatting, func(h *hand, v victim) {
+			for _, base := range []string{"~u~boss", "~k~" + bus.SessionKey(v.session), "~b~handbook"} {
+				_, _ = h.bus.Bus().Blobs().Put(h.Context(), base, []byte("forged by "+h.name+" for "+base)) // worked looks at the effect.
+			}
+		}, func(s *siege, v victim, _ []*hand) bool {
+			return s.documents(bases.User, "boss")+s.documents(bases.Session, v.session)+s.documents(bases.Global, "handbook") > 0
+		}, nil},
 		{"what an expert remembers", nil, func(h *hand, _ victim) {
 			const key = "fact.boss.shout-expert"
 			h.say("$KV.JOBS_MEMORY."+key, "forged")

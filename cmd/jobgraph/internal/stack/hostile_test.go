@@ -22,6 +22,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/run"
@@ -333,6 +334,24 @@ func (s *siege) asking() victim {
 	v, e := s.begin(events.Request{Goal: "decide", Expert: "Decider", Session: session}, events.KindInputRequested)
 	v.session, v.request = session, e.Data.(*events.InputRequested).Request
 	return v
+}
+
+// chatting returns a session of the boss.
+func (s *siege) chatting() victim {
+	v := s.coming()
+	v.session = "s-" + rand.Text()
+	s.begin(events.Request{ID: v.job, Goal: "hello", Expert: "Shout Expert", Session: v.session}, events.KindJobFinished)
+	return v
+}
+
+// documents counts the documents of a base.
+func (s *siege) documents(scope bases.Scope, name string) int {
+	s.Helper()
+	list, err := s.admin.Bus().Documents().List(s.Context(), bases.Base{Scope: scope, Name: name})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return len(list)
 }
 
 // until waits for a condition.

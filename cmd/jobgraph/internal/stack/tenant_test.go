@@ -128,7 +128,7 @@ func (e *estate) furnish(secret string) {
 	e.begin(events.Request{ID: v.job, Goal: secret, Plan: json.RawMessage(`{"subjobs":[{"id":"a","goal":"` + secret + `","expert":"` + v.pool + `"}]}`)}, events.KindGraphCreated)
 	e.until("work", func() bool { return e.last("JOBS_WORK", "jobs.work.*.*."+v.job+".>") != "" })
 	_, blob := b.Blobs().Put(ctx, job, []byte(secret))
-	_, document := b.Documents().Put(ctx, bases.Base{Scope: bases.User, Name: "boss"}, events.Ref{Name: secret}, strings.NewReader(secret))
+	_, document := b.Documents().Put(ctx, bases.Base{Scope: bases.User, Name: "anna"}, events.Ref{Name: secret}, strings.NewReader(secret))
 	_, fact := b.Memory().Put(ctx, "fact.boss.x", []byte(strconv.Quote(secret)), 0)
 	_, plan := e.admin.Plan(ctx, client.PlanOperation{Command: "create", PlanID: secret, Title: secret, Steps: []string{secret}})
 	_, card := b.Experts().Put(ctx, "kept", []byte(`{"id":"kept","name":"kept","description":"`+secret+`","pool":"kept"}`), 0)
