@@ -24,6 +24,30 @@ const (
 	deadHigh, deadLow = 0.8, 0.7
 )
 
+// asideQueue has a process store its dead letters one after the other, since a flood of concurrent ones could fill the stream during a look.
+type asideQueue struct {
+	free   chan struct{} // Holds one value while no letter is being stored.
+	stored uint64        // How many this process has stored. Belongs to whose turn it is.
+}
+
+func newAsideQueue() *asideQueue {
+	t := &asideQueue{free: make(chan struct{}, 1)}
+	t.leave()
+	return t
+}
+
+// enter waits for its turn.
+func (t *asideQueue) enter(ctx context.Context) error {
+	select {
+	case <-t.free:
+		return nil
+	case <-ctx.Done():
+		return class(ctx.Err())
+	}
+}
+
+func (t *asideQueue) leave() { t.free <- struct{}{} }
+
 // aside is a message that is set aside, on the way to a scheduler as well.
 type aside struct {
 	Subject string              `json:"subject"`
@@ -60,6 +84,10 @@ func (l DeadLetters) message(kind string, a *aside) events.Message {
 // store stores a dead letter, without its body if that is too large. Errors: those of Publish, but for a letter that is there, and for a
 // stream that does not exist or is full.
 func (l DeadLetters) store(ctx context.Context, kind string, a *aside) error {
+	if err := l.bus.asides.enter(ctx); err != nil {
+		return err
+	}
+	defer l.bus.asides.leave()
 	_, err := l.bus.PublishAsync(l.message(kind, a), ExpectNone()).Wait(ctx)
 	if errors.Is(err, ErrTooLarge) {
 		a.cut()
@@ -68,8 +96,10 @@ func (l DeadLetters) store(ctx context.Context, kind string, a *aside) error {
 	if errors.Is(err, ErrConflict) || errors.Is(err, errNoResponder) || errors.Is(err, ErrFull) {
 		return nil
 	}
-	if err == nil && l.bus.asides.Add(1)%deadLook == 1 {
-		l.tidy(ctx)
+	if err == nil {
+		if l.bus.asides.stored++; l.bus.asides.stored%deadLook == 1 {
+			l.tidy(ctx)
+		}
 	}
 	return err
 }

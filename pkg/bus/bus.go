@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -27,7 +26,7 @@ type Bus struct {
 	log      *Log
 	queues   *Queues
 	served   *served
-	asides   atomic.Uint64 // Counts the dead letters that this process has stored.
+	asides   *asideQueue // Of dead letters.
 	items    *Items
 	owned    bool
 	denials  *denials
@@ -121,7 +120,7 @@ func Use(nc *nats.Conn, prefix string) (*Bus, error) {
 
 func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
 	b := &Bus{
-		nc: nc, names: events.NewNames(o.Prefix), logger: o.Logger, replicas: o.Replicas, owned: owned, denials: o.denials, sealing: o.sealing,
+		nc: nc, names: events.NewNames(o.Prefix), asides: newAsideQueue(), logger: o.Logger, replicas: o.Replicas, owned: owned, denials: o.denials, sealing: o.sealing,
 		watched: make(chan struct{}), roamed: make(chan struct{}), closed: make(chan struct{}), reconnected: map[int]func(){},
 	}
 	b.queues = &Queues{bus: b, pulls: remote}
