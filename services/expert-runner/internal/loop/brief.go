@@ -56,10 +56,10 @@ func (c *briefCache) put(k keptRest) {
 	if c.timer == nil {
 		c.timer = time.AfterFunc(restUnused, c.expire)
 	}
-	total := int64(0)
-	for i := len(c.kept) - 1; i >= 0; i-- {
-		if total += c.kept[i].size; i > 0 && (len(c.kept)-i == maxRests || total > maxRestBytes) {
-			c.kept = append([]keptRest(nil), c.kept[i:]...)
+	total := k.size // The latest entry stays, however large it is.
+	for i := len(c.kept) - 2; i >= 0; i-- {
+		if total += c.kept[i].size; len(c.kept)-i > maxRests || total > maxRestBytes {
+			c.kept = append([]keptRest(nil), c.kept[i+1:]...)
 			return
 		}
 	}
