@@ -198,7 +198,7 @@ func (v *view) do(a chromedp.Action[chromedp.Void]) {
 	get(v, a)
 }
 
-// expression waits until an expression of JavaScript is true.
+// expression waits until an expression of JavaScript is true. A page that is being reloaded has lost its context.
 func (v *view) expression(js string) {
 	v.Helper()
 	ctx, cancel := context.WithTimeout(v.ctx, patience)
@@ -208,7 +208,8 @@ func (v *view) expression(js string) {
 		if err == nil {
 			return
 		}
-		if ctx.Err() != nil || !strings.Contains(err.Error(), "context") { // A page that is being reloaded has lost its context.
+		reloading := strings.Contains(err.Error(), "context") || strings.Contains(err.Error(), "target navigated")
+		if ctx.Err() != nil || !reloading {
 			v.Fatalf("not within %s: %s: %v", patience, js, err)
 		}
 	}
