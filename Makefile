@@ -33,7 +33,7 @@ export LONGEST := ./cmd/jobgraph ./services/expert-runner/app ./services/schedul
 	./services/expert-runner/internal/expert/command ./pkg/client ./pkg/bus ./cmd/internal/bench
 export ATONCE  := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 
-# What test-full adds to test. Each is a target of its own; .ci/run times them one by one, and compiles the checkers of lint beside the others.
+# What test-full adds to test. Each is a target of its own; .ci/run times them one by one, with lint beside the others.
 FULL := modules release-test race workers metrics fuzz bench browser sweep e2e e2e-compose lint
 
 .PHONY: help build cli test test-full modules release release-test race fuzz bench lint fmt tidy gen verify up run images e2e e2e-compose sweep \
