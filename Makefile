@@ -11,7 +11,7 @@ GOFUMPT       := mvdan.cc/gofumpt@v0.12.0
 TSGO          := github.com/microsoft/typescript-go/cmd/tsgo@v0.0.0-20260708042240-2bd066d87f5b # TypeScript's checker, in Go.
 
 # Settings of single targets: make fuzz FUZZTIME=1m, make up ARGS='--ephemeral'.
-FUZZTIME ?= 5s
+FUZZTIME ?= 3s
 ARGS     ?=
 
 # One way to compile for all targets: what one has built, the next one finds in the cache. Only the race detector needs C.
@@ -93,7 +93,7 @@ release: ## tag every module for VERSION=vX.Y.Z, in a commit beside the branch, 
 release-test: ## make a release in a clone and get client, CLI and services from it by a module proxy in a folder
 	scripts/release-test.sh
 
-fuzz: ## run each fuzz target for FUZZTIME (5s)
+fuzz: ## run each fuzz target for FUZZTIME (3s)
 	scripts/fuzz.sh $(FUZZTIME)
 
 bench: ## run each Go benchmark once, so that it keeps working
