@@ -21,7 +21,7 @@ type Tenant struct {
 	// they were allowed to sign.
 	Since   time.Time     `json:"since,omitzero"`
 	Retired []seal.Signer `json:"retired,omitempty"`
-	// Journals is the time since when runners may write only records of their pools into journals; zero means Always.
+	// Journals is the time from which runners may write only records of their own pools into journals; zero means Always.
 	Journals time.Time `json:"journals,omitzero"`
 }
 

@@ -78,7 +78,7 @@ func (k planCheck) conditions(p *events.Plan, known func(id string) *node) *even
 	return nil
 }
 
-// checkOperand checks one value that a condition reads; d is the step of the job that it names, nil for none.
+// operand checks one value that a condition reads; d is the step of the job that it names, nil for none.
 func (k planCheck) operand(s *events.SubJob, o operand, d *node) *events.Fault {
 	read := []*node{d}
 	direct := slices.Contains(s.Dependencies, o.subjob)

@@ -146,7 +146,7 @@ func (fin *finale) carried(n *node, o *Order) {
 	}
 }
 
-// finalize starts the end of a graph in which nothing is left to do.
+// begin starts the end of a graph in which nothing is left to do.
 func (fin *finale) begin() {
 	for _, status := range []events.Status{events.Failed, events.Stopped} {
 		if fin.dag.number(status) > 0 {
@@ -191,7 +191,7 @@ func (fin *finale) start(expert string) {
 	fin.runs.drain()
 }
 
-// resultInputs returns where the job's result is: in an answer, the final expert's output, or the last results.
+// inputs returns where the job's result is: in an answer, the final expert's output, or the last results.
 func (fin *finale) inputs() []Input {
 	if fin.job.AnswerSeq != 0 {
 		return []Input{{SubJob: events.PlanID, Run: fin.dag.plan().Run, Seq: fin.job.AnswerSeq}}

@@ -291,7 +291,7 @@ func (r *runs) tellSession(n *node) {
 	r.outbox.add(next, n.ID, events.SessionMoved{Session: n.Session, Thread: r.job.Thread, SubJob: n.ID, Status: n.Status, Cause: r.now.Seq})
 }
 
-// run finds the live run of an event; the effect says why there is none.
+// find returns the node whose live run an event is about; if there is none, the effect says why.
 func (r *runs) find(e *events.Event) (*node, Effect) {
 	n := r.dag.find(e.SubJob)
 	switch {

@@ -123,7 +123,7 @@ func (c *conversation) assistant(m Message) {
 	c.say(true, parts...)
 }
 
-// result answers an open call; without one it becomes text.
+// result attaches m to the call that it answers. If no such call is open, its text is added as a message.
 func (c *conversation) result(m Message) {
 	for i := range c.calls {
 		if open := &c.calls[i]; open.asked == m.CallID && !open.done {

@@ -10,7 +10,7 @@ import (
 	"text/template/parse"
 )
 
-// function takes values that may have no type: see none.
+// function is a function of the template language. An argument may be a value without a type, the variable none.
 type function struct {
 	least, most int // Arguments; a most of 0 means any number.
 	do          func(args []reflect.Value) (any, error)

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// heeded is how long after a scheduler with --rules has declared its level all schedulers give new jobs no newer rules.
+	// heeded is how long it takes, after a scheduler with --rules has declared its level, until every scheduler stops giving newer
+	// rules to new jobs.
 	heeded = 5 * time.Second
 	// declares limits the time until schedulers have declared their level.
 	declares = 30 * time.Second

@@ -292,7 +292,7 @@ func (a *automaton) separable() bool {
 	return a.ahead.startsValue(a.pos) && a.pos > a.last && (!texts || apart)
 }
 
-// begin checks the type of a value and counts it.
+// begin counts a misfit if the shape does not allow the type of a value that begins.
 func (a *automaton) begin(kind kinds, at int) {
 	if !a.shape.allows(kind) {
 		a.misfit++

@@ -189,7 +189,7 @@ func (a *llmKind) build(c *catalog, s *Settings, f *cardFile) (*expert.Expert, e
 	return x, nil
 }
 
-// keeps reports whether an agent of the same card uses the same models and tools as an agent of the previous models.
+// keeps reports whether the card chooses the same models and tools from the new configuration, now, as from the one before.
 func (a *llmKind) keeps(before, now *models) bool {
 	if !reflect.DeepEqual(before.tools, now.tools) {
 		return false

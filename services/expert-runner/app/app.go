@@ -142,8 +142,7 @@ func (r *runner) members(work context.Context) ([]host.Member, error) {
 	}, nil
 }
 
-// windows returns the pools to serve, with the number of messages that may be in progress at once: many if none of them holds
-// expensive resources.
+// prepare makes the consumers of the pools that others serve, where this runner may.
 func (r *runner) prepare(ctx context.Context) error {
 	for _, pool := range r.catalog.foreign() {
 		if err := bus.Await(ctx, func() error { return r.bus.Queues().EnsureForeignPool(ctx, pool) }); err != nil && !errors.Is(err, bus.ErrNotPermitted) {

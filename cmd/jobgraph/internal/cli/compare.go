@@ -39,7 +39,7 @@ func (g forks) diffCommand() *cobra.Command {
 	}
 }
 
-// side reads a job.
+// side reads one of the two jobs to compare.
 func (g forks) side(ctx context.Context, c *client.Client, job string) (*joblog.Account, error) {
 	log, err := g.app.look(ctx, c, target{job: job})
 	if err != nil {

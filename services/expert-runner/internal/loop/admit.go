@@ -109,7 +109,7 @@ func (r *run) claim() (*task.Ending, bool) {
 }
 
 // overInLog checks whether the log has the report of a run that another runner has executed, or that was delivered before. The
-// journal record of the report is not awaited, so failing servers may lose it and keep the report.
+// journal may lack the record of a report that the log has: both are sent together, and a failing server may store only one.
 func (r *run) overInLog(d *task.Decision) (bool, error) {
 	if !d.Takeover && r.delivery.Count <= 1 {
 		return false, nil

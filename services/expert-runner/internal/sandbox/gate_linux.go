@@ -65,7 +65,8 @@ func openGate() (listener int, err error) {
 	return listener, nil
 }
 
-// gateProgram lets everything pass except forks and the handlers of SIGCHLD (restartCalls).
+// gateProgram is the seccomp filter. It lets all calls pass except forks and the installation of handlers for SIGCHLD, which wait
+// for the gate's answer (see restartCalls).
 func gateProgram(info *arch.Info) []bpf.Instruction {
 	program := []bpf.Instruction{bpf.LoadAbsolute{Off: 0, Size: 4}} // nr in struct seccomp_data
 	for _, name := range forkCalls {

@@ -80,7 +80,8 @@ func New(s Settings) *Loop {
 	return &Loop{Settings: s, busy: make(chan struct{}, max(1, s.Concurrency))}
 }
 
-// Run takes work until intake ends, then finishes what it has; when work ends, it gives the rest back. Errors: those of the
+// Run takes messages until the context intake ends, then finishes what it has taken. When the context work ends, it gives the
+// rest back. Errors: those of the
 // source and the hook.
 func (l *Loop) Run(work, intake context.Context) error {
 	work, end := context.WithCancelCause(work)

@@ -93,7 +93,7 @@ func (f *Feed) batch(ctx context.Context, list []bus.Delivery) loop.Batch {
 	return b
 }
 
-// advanced marks the subjects of job.advanced; no id has a dot.
+// advanced is the part of a subject that only job.advanced has: ids contain no dots, so looking for the text is safe.
 const advanced = "." + string(events.KindJobAdvanced) + "."
 
 // event decodes a delivery. Only the subject of job.advanced is read: the scheduler publishes it for others.

@@ -361,7 +361,7 @@ func (a *Admitter) state(ctx context.Context, requested *events.JobRequested, tr
 	return admission, nil
 }
 
-// largest names the longer text of a request without its plan and inputs.
+// largest returns the name of the longer field, goal or context, for a request that is too large without its plan and inputs.
 func largest(r *events.Request) string {
 	if len(r.Goal) > len(r.Context) {
 		return "goal"

@@ -32,7 +32,7 @@ type use struct {
 	queued, running int
 }
 
-// jobLimits is what admission stores about one job.
+// jobLimits is a job's share of the queues of pools and its place in line.
 type jobLimits struct {
 	// uses are the job's shares of the queues of pools.
 	uses []use

@@ -170,7 +170,8 @@ func (k *Keeper) once(ctx context.Context, id, key, result string, f schedule.Fa
 	return err
 }
 
-// look publishes the end of a run of which nothing is left, since no other service will.
+// look checks whether the job of a run still exists. If it was deleted, look publishes the end of the run, because no other
+// service will.
 func (k *Keeper) look(ctx context.Context, p *recur.Plan, c recur.Command) error {
 	if err := k.at(AtLook); err != nil {
 		return err

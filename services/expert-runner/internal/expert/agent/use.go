@@ -18,9 +18,8 @@ import (
 )
 
 // use makes the permitted calls of one answer: those of the workspace and of other tools with a state in order, the others
-// concurrently. Each result is
-// recorded, whatever happens to the others. An error means that the run is over; park means that a person has to answer
-// first.
+// concurrently. Each result is recorded, whatever happens to the others. An error means that the run is over; park means that a
+// person has to answer first.
 func (r *run) use(ctx context.Context, c *conversation.Command) (facts []conversation.Fact, park *events.InputRequested, err error) {
 	results := make([]string, len(c.Calls))
 	errs := make([]error, len(c.Calls))

@@ -39,7 +39,7 @@ func (r *run) written(text string, number int) (said string, calls []conversatio
 	return strings.TrimSpace(functionCall.ReplaceAllString(text, "")), calls, ""
 }
 
-// callShape is a written call.
+// callShape is the JSON form of a tool call that a model wrote into its text.
 var callShape = lenient.ShapeOf(json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"args":{"type":"object"}},"required":["name"],"additionalProperties":false}`))
 
 // callIn finds a call in a text.
