@@ -13,7 +13,8 @@ import (
 // described application is Jobgraph: it receives what others send.
 func AsyncAPI(version string, names events.Names) map[string]any {
 	d := &asyncDocument{channels: object{}, operations: object{}, messages: object{}, schemas: object{}}
-	fault := message("Fault", "Why a request was refused.", d.payload("fault"))
+	d.schemas["rejection"] = rejection(d.payload("fault"))
+	fault := message("Fault", "Why a request was refused: a fault, or all of them.", object{"anyOf": []object{d.payload("fault"), d.payload("rejection")}})
 	fault["headers"] = refused
 	d.messages["fault"] = fault
 	for _, v := range All() {
@@ -57,6 +58,14 @@ var (
 	}
 	answered = object{"type": "object", "not": object{"required": []string{headerErrorCode}}}
 )
+
+// rejection is the schema of events.Rejection.
+func rejection(fault object) object {
+	return object{
+		"type": "object", "title": "rejection", "required": []string{"faults"},
+		"properties": object{"job_id": object{"type": "string", "description": "The id in the request, if there is one."}, "faults": object{"type": "array", "items": fault}},
+	}
+}
 
 // once are the headers of a message that its stream stores once.
 var once = object{"type": "object", "properties": object{events.HeaderMsgID: onceID}}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/schema"
 	"github.com/jobgraph/jobgraph/pkg/verb"
@@ -158,14 +159,16 @@ func TestEachOtherMessageIsOneOfItsSubject(t *testing.T) {
 		{"subjob.reported", report + ".default", id, []byte(`{"outcome":"SUCCESS","output":1}`)},
 		{"request", n.Request(), nil, form("request")},
 		{"rejected", n.Rejected(), nil, form("rejection")},
-		{"answered", n.Prefix() + ".answered", nil, []byte(`{"message":"m1","job_id":"j1","request":"ask"}`)},
+		{"answered", item.Answered(n), nil, []byte(`{"message":"m1","job_id":"j1","request":"ask"}`)},
 		{"work", work.Subject, work.Message().Header, work.Work},
 		{"batch", batch.Subject(n, "default", "adder", "", 2), nil, batch.Append(batch.Append(nil, &work), &work)},
 		{"journal", n.JournalOf("j1", "a"), nil, form("journal")},
 		{"journal", n.JournalIn("j1", "a", "default"), nil, form("journal")},
 		{"cancel", n.Cancel("j1", "a"), nil, []byte(`{"run":2,"reason":"stopped"}`)},
 		{"cancel", n.Cancel("j1", ""), nil, []byte(`{"reason":"stopped"}`)},
-		{"item", n.Prefix() + ".item.j1.a", nil, items},
+		{"item", item.LiveSubjects(n).SubJob("j1", "a"), nil, items},
+		{"conversation", item.Subject(n, "hall"), id, []byte(`{"type":"message","id":"request","job":"j1","text":"hello"}`)},
+		{"live", n.Live("j1", "a"), nil, []byte(`{"text":"hel"}`)},
 		{"dead-letter", n.SetAside("request", 7), nil, form("request")},
 		{"dead-letter", n.SetAside("work", 7) + ".default", nil, form("work")},
 	} {
@@ -185,12 +188,22 @@ func compacted(t *testing.T, text []byte) json.RawMessage {
 // A refusal and an answer are told apart by the headers alone, so a body with the fields of both is no riddle.
 func TestAReplyIsAnAnswerOrARefusal(t *testing.T) {
 	r := newReader(t)
-	body := []byte(`{"job_id":"j1","code":"conflict","message":"job j1 exists"}`)
-	const channel = "#/channels/api.submit.reply"
-	refusal := events.Header("Nats-Service-Error", "job j1 exists", "Nats-Service-Error-Code", "conflict")
-	for want, header := range map[string]map[string][]string{"reply": nil, "fault": refusal} {
-		if got := r.names(channel, header, body); !slices.Equal(got, []string{want}) {
-			t.Errorf("with the headers %v it is %v, want %s", header, got, want)
+	refused := events.Header("Nats-Service-Error", "job j1 exists", "Nats-Service-Error-Code", "conflict")
+	for _, c := range []struct {
+		want   string
+		header map[string][]string
+		body   string
+	}{
+		{"reply", nil, `{"job_id":"j1"}`},
+		{"reply", nil, `{"job_id":"j1","code":"conflict","message":"job j1 exists"}`},
+		{"fault", refused, `{"job_id":"j1","code":"conflict","message":"job j1 exists"}`},
+		{"fault", refused, `{"job_id":"j1","faults":[{"code":"conflict","message":"job j1 exists"}]}`},
+	} {
+		if got := r.names("#/channels/api.submit.reply", c.header, []byte(c.body)); !slices.Equal(got, []string{c.want}) {
+			t.Errorf("%v %s is %v, want %s", c.header, c.body, got, c.want)
 		}
+	}
+	if got := r.names("#/channels/api.submit.reply", refused, []byte(`{"job_id":"j1"}`)); len(got) > 0 {
+		t.Errorf("a refusal that names no fault is %v", got)
 	}
 }

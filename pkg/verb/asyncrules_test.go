@@ -36,7 +36,7 @@ var places = map[string]string{
 }
 
 // keywords are those of our schemas; each is one of JSON Schema's draft 07, which AsyncAPI's schemas extend.
-var keywords = []string{"type", "title", "description", "properties", "required", "items", "additionalProperties", "enum", "const", "format", "minimum", "not"}
+var keywords = []string{"type", "title", "description", "properties", "required", "items", "additionalProperties", "enum", "const", "format", "minimum", "not", "anyOf"}
 
 var (
 	nameOfAny      = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
@@ -237,6 +237,10 @@ func (r *rules) schema(at string, value any) {
 			}
 		case "items", "additionalProperties", "not":
 			r.schema(at+"/"+name, v)
+		case "anyOf":
+			for n, of := range v.([]any) {
+				r.schema(fmt.Sprintf("%s/anyOf/%d", at, n), of)
+			}
 		}
 	}
 }

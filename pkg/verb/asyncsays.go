@@ -107,7 +107,6 @@ func (d *asyncDocument) besides(names events.Names) []asyncMessage {
 	p, text := names.Prefix(), object{"type": "string"}
 	send, receive := []string{"send"}, []string{"receive"}
 	cancelled := object{"type": "object", "properties": object{"run": object{"type": "integer", "description": "The last run that is to end; all without it."}, "reason": text}}
-	rejection := object{"type": "object", "required": []string{"faults"}, "properties": object{"job_id": text, "faults": object{"type": "array", "items": d.payload("fault")}}}
 	taken := object{"type": "object", "required": []string{"message", "job_id", "request"}, "properties": object{"message": text, "job_id": text, "request": text}}
 	member := object{"type": "object", "required": []string{"subject", "id", "work"}, "properties": object{"subject": text, "id": text, "trace": text, "work": d.payload("work")}}
 	work := []asyncSubject{{address: p + ".work.{pool}.{expert}.{job}.{subjob}.{run}", channel: "work"}}
@@ -117,7 +116,7 @@ func (d *asyncDocument) besides(names events.Names) []asyncMessage {
 	at := func(address string) []asyncSubject { return []asyncSubject{{address: address}} }
 	return []asyncMessage{
 		{id: "request", about: "A request for a job, which waits in a queue. With a reply subject it is answered when it is admitted.", payload: d.payload("request"), headers: once, actions: receive, subjects: at(names.Request())},
-		{id: "rejected", about: "A request from the queue was refused, and had no reply subject.", payload: rejection, actions: send, subjects: at(names.Rejected())},
+		{id: "rejected", about: "A request from the queue was refused, and had no reply subject.", payload: d.payload("rejection"), actions: send, subjects: at(names.Rejected())},
 		{id: "answered", about: "A request from the queue answered a question of a job, and made none.", payload: taken, actions: send, subjects: at(item.Answered(names))},
 		{id: "work", about: "Work for a runner, or for a worker in any language.", payload: d.payload("work"), headers: cloudHeaders(issued, false), actions: send, subjects: work},
 		{id: "batch", about: "Work of many SubJobs for a runner whose pool takes it so, one JSON object per line.", payload: member, lines: true, headers: unlabelled, actions: send, subjects: work},
@@ -127,7 +126,7 @@ func (d *asyncDocument) besides(names events.Names) []asyncMessage {
 			{address: names.Cancel("{job}", ""), title: "All runs of a job are to end at once.", variant: ".job"},
 		}},
 		{id: "live", about: "What a model writes, in pieces as it comes. Nothing is stored.", payload: object{}, actions: send, subjects: at(names.Live("{job}", "{subjob}"))},
-		{id: "item", about: "Live items of a run, one JSON object per line.", payload: d.payload("LiveItem"), lines: true, actions: send, subjects: at(p + ".item.{job}.{subjob}")},
+		{id: "item", about: "Live items of a run, one JSON object per line.", payload: d.payload("LiveItem"), lines: true, actions: send, subjects: at(item.LiveSubjects(names).SubJob("{job}", "{subjob}"))},
 		{id: "conversation", about: "An item of what was said in a session.", payload: d.payload("LiveItem"), headers: once, actions: send, subjects: at(item.Subject(names, "{session}"))},
 		{id: "dead-letter", about: "What no service could handle, with the reason in its headers.", payload: object{}, actions: send, subjects: []asyncSubject{
 			{address: p + ".dlq.{kind}.{seq}"}, {address: p + ".dlq.{kind}.{seq}.{target}", title: "Work, or a notice of a webhook, that no service could handle.", variant: ".target"},
