@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/pkg/events/incarnation"
 	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/seal"
 )
 
 // deciding is the card of an expert that asks a person.
@@ -128,6 +130,17 @@ func verbs() []attack {
 		{"a message of another user", (*siege).asking, func(h *hand, v victim) {
 			h.say("jobs.request", `{"goal":"yes","user":"boss","session":"`+v.session+`"}`)
 			h.say("jobs.api.submit", `{"goal":"yes","user_id":"boss","session":"`+v.session+`"}`)
+		}, answered, nil},
+		{"a message of someone else with more rights than the gateway gave it", (*siege).approving, func(h *hand, v victim) {
+			for _, rights := range [][]string{nil, {"approver"}} {
+				m := v.message
+				m.Header = maps.Clone(m.Header)
+				if delete(m.Header, events.HeaderType); rights != nil {
+					seal.Narrow(m.Header, rights)
+				}
+				h.send(m)
+			}
+			h.send(v.message)
 		}, answered, nil},
 		{"a job without the right to submit", nil, func(h *hand, _ victim) {
 			h.say("jobs.request", `{"id":"`+h.job()+`","goal":"forged","expert":"Shout Expert"}`)
