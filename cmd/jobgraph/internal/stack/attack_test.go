@@ -198,6 +198,19 @@ func kept() []attack {
 				h.say("jobs.card."+card, string(body))
 			}
 		}, stored("KV_JOBS_MEMORY", "$KV.JOBS_MEMORY.fact.boss.shout-expert"), nil},
+		{"the id by which a remote agent knows a session", (*siege).chatting, func(h *hand, v victim) {
+			key, forged := bus.ContextKey(v.session), []byte(`{"shout-expert":"forged"}`)
+			h.say("$KV.JOBS_SESSIONS."+key, string(forged))
+			request, _ := json.Marshal(map[string]any{"op": "put", "value": forged}) // The value can be encoded.
+			h.say("jobs.keep.JOBS_SESSIONS."+key, string(request))
+			request, _ = json.Marshal(map[string]any{"op": "context", "key": v.session, "value": []byte("forged")})
+			for _, card := range []string{"m.shout-expert", "default.shout-expert"} {
+				h.say("jobs.card."+card, string(request))
+			}
+		}, func(s *siege, v victim, _ []*hand) bool {
+			id, err := s.admin.Bus().RemoteContext(s.Context(), v.session, "shout-expert")
+			return err != nil || id == "forged"
+		}, nil},
 		{"a record of a journal", (*siege).queued, func(h *hand, v victim) { record(h, v, claims, closes) }, func(s *siege, v victim, _ []*hand) bool {
 			return len(s.journal(v)) > 0
 		}, nil},
