@@ -69,7 +69,7 @@ func (g *Gateway) perform(ctx context.Context, who identity.Identity, name strin
 	if !ok {
 		return &events.Fault{Code: events.CodeNotFound, Field: name, Message: "there is no such verb"}
 	}
-	r, err := http.NewRequestWithContext(ctx, v.Method, "/", http.NoBody)
+	r, err := http.NewRequestWithContext(as(ctx, who), v.Method, "/", http.NoBody)
 	if err != nil {
 		return err
 	}
