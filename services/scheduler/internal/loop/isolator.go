@@ -68,7 +68,7 @@ func (i *isolator) quarantine(ctx context.Context, j *job, fault events.Fault) {
 	if j.state != nil {
 		kept.State, _ = marshal(j.state) // Without a state only the mark is stored.
 	}
-	if j.step.end != nil { // None of the commands in flight will be marked as sent.
+	if j.step.end != nil { // The span ends here: none of its commands will be marked as sent.
 		j.step.end(fault.Error())
 		j.step = span{}
 	}

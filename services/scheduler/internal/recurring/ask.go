@@ -68,7 +68,7 @@ func (k *Keeper) await(ctx context.Context) error {
 	}
 }
 
-// Get returns the current schedule, or a fault.
+// Get returns a schedule with all facts published so far. Errors: a fault if there is none, and the bus's.
 func (k *Keeper) Get(ctx context.Context, id string) (*Info, error) {
 	if err := k.await(ctx); err != nil {
 		return nil, err
