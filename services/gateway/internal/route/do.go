@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
 )
 
-// memo is a response in memory.
+// memo is an http.ResponseWriter that keeps the response in memory.
 type memo struct {
 	header http.Header
 	body   bytes.Buffer
@@ -104,7 +104,7 @@ func (c *call) accept(in any) error {
 	if err := json.Unmarshal(c.raw, &c.in); err != nil || c.in == nil {
 		return &events.Fault{Code: events.CodeMalformed, Message: "the input is not a JSON object", Hint: "send one JSON object"}
 	}
-	for _, name := range []string{"id", "request"} { // For the log.
+	for _, name := range []string{"id", "request"} { // These fields identify the call in the log.
 		c.r.SetPathValue(name, clip(c.text(name)))
 	}
 	if c.verb.Name == "submit" {
