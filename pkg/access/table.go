@@ -16,13 +16,15 @@ type Row struct {
 	Subject string
 	// About describes the purpose of the subject.
 	About string
-	// Publish and Subscribe list who may. Everyone may also subscribe to their own inbox, and the admin may do everything.
+	// Publish and Subscribe list the roles that may do so. Everyone may also subscribe to their own inbox, and the
+	// admin may do everything.
 	Publish, Subscribe []Role
 	// Many is true if a request gets several reply messages.
 	Many bool
 	// Verb is the verb that is requested on the subject, if any: then the rights of a client count as well.
 	Verb string
-	// Asked is true if identities outside the engine that may subscribe answer requests; otherwise they only listen.
+	// Asked is true if identities outside the engine that may subscribe to the subject answer requests on it; otherwise
+	// they only listen.
 	Asked bool
 }
 

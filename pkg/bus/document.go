@@ -39,7 +39,7 @@ func documentPrefix(b bases.Base) string {
 }
 
 // Documents stores the documents that people add to bases of knowledge, for all jobs that may read them. Where signatures count, a document
-// counts if the key that describes it may ask in the name of the base's user, or of the owner of its session; for a global base, in every
+// counts if the key that describes it may ask in the name of the base's user, or of the owner of its session; for a global base, in any
 // name. In a session without an owner those of all people count. Everyone may store payloads, also as documents of a base.
 type Documents struct{ bus *Bus }
 

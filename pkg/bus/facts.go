@@ -158,7 +158,7 @@ type Server struct {
 	// MaxPayload is the largest message that the server accepts, in bytes.
 	MaxPayload int64 `json:"max_payload"`
 	// Login is true if the server authenticates clients; Signed if this connection counts only signed answers and control events;
-	// Demanded if the log says that every process has to.
+	// Demanded if the log says that every process has to do so.
 	Login    bool `json:"login"`
 	Signed   bool `json:"signed"`
 	Demanded bool `json:"demanded"`

@@ -45,7 +45,7 @@ func (b *Bus) Plans() KV { return KV{b, b.names.Plans} }
 // Memory returns the bucket of what experts remember of users, and of the names of global bases of knowledge.
 func (b *Bus) Memory() KV { return KV{b, b.names.Memory} }
 
-// BookKey is the key of a book of plan documents in that bucket.
+// BookKey is the key of a book of plan documents in the bucket that Plans returns.
 func BookKey(book string) string { return "book." + book }
 
 // AgentBook names the book of a job's agents, which is deleted with the job. No other book can have that name.

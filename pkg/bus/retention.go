@@ -122,7 +122,7 @@ func (r Retention) purgeBook(ctx context.Context, job string) error {
 	return ignoreAbsent(r.bus.Streams().Purge(ctx, plans.stream(), plans.subject(BookKey(AgentBook(job)))))
 }
 
-// ignoreAbsent is err, unless it says that the stream does not exist.
+// ignoreAbsent returns err, unless it says that the stream does not exist.
 func ignoreAbsent(err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return nil

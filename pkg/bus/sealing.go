@@ -163,7 +163,7 @@ func signed(n events.Names, subject string) bool {
 // subjects.
 func (b *Bus) Signed() bool { return b.sealing.lists != "" }
 
-// JournalsOfPools returns the time since when runners may write records of journals only on the subjects of their pools, according to the
+// JournalsOfPools returns the time since which runners may write records of journals only on the subjects of their pools, according to the
 // list of signers; ok is false if they may write everywhere.
 func (b *Bus) JournalsOfPools() (since time.Time, ok bool) {
 	list := b.sealing.signers()

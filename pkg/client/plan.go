@@ -28,7 +28,7 @@ type PlanAnswer struct {
 	Plan   *PlanBoard  `json:"plan,omitempty"`
 	Plans  []PlanBoard `json:"plans,omitempty"`
 	Active string      `json:"active,omitempty"`
-	// Removed are the ids of plans that had to go for a new one: a book keeps a limited number.
+	// Removed are the ids of plans that were removed to make room for a new one: a book keeps a limited number.
 	Removed []string `json:"removed,omitempty"`
 	// Request is the value for events.Request.Plan that runs the plan document, for get; for a job it has the results of the
 	// steps as execution_res, if it is not too large.

@@ -125,7 +125,7 @@ func (pl *planning) arrive(fresh []*node, p *events.Plan, scope string) {
 	}
 }
 
-// replaced starts a new version of the graph and puts the fact of it into the outbox, unless it is the first.
+// replaced starts a new version of the graph and puts the fact about it into the outbox, unless it is the first.
 func (pl *planning) replaced(subjob string, added, removed []string) {
 	pl.job.PlanVersion++
 	if pl.job.PlanVersion == 1 {

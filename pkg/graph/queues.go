@@ -121,7 +121,7 @@ func (q *queues) enqueue(n *node) {
 	}
 }
 
-// dequeue ends that.
+// dequeue stops counting a node's run as queued.
 func (q *queues) dequeue(n *node) {
 	if n.lane != 0 {
 		q.lanes[n.lane-1].Queued--
@@ -138,7 +138,7 @@ func (q *queues) began(n *node) {
 	n.running = n.lane
 }
 
-// over ends that.
+// over stops counting a node's run as RUNNING.
 func (q *queues) over(n *node) {
 	if n.running != 0 {
 		q.lanes[n.running-1].Running--

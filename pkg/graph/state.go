@@ -73,7 +73,7 @@ type State struct {
 	EndCause  uint64 `json:"end_cause,omitempty"`
 	AnswerSeq uint64 `json:"answer_seq,omitempty"`
 	Reaping   bool   `json:"reaping,omitempty"`
-	// Rules decides.
+	// Rules are the resolved limits and policies of the job.
 	Rules events.Rules `json:"rules"`
 	// Facts are published and not yet read back.
 	Facts []Fact `json:"facts,omitempty"`

@@ -21,7 +21,7 @@ type NATS struct {
 	User string
 	// Password is used with User.
 	Password string
-	// Token is a token.
+	// Token authenticates the connection, instead of the other credentials.
 	Token string
 	// NKey is the path of a file with an nkey seed, or the seed itself, which begins with "SU".
 	NKey string

@@ -127,7 +127,8 @@ func getOnly(next http.Handler) http.Handler {
 	})
 }
 
-// unknown answers where no service has a route. Until the process is ready, one may have it soon: a client tries again.
+// unknown answers requests for which no service has a route. Until the process is ready, a service may still add one,
+// so clients are told to try again.
 func unknown(health *Health) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if reasons := health.Reasons(r.Context()); len(reasons) > 0 {

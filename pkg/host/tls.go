@@ -63,7 +63,7 @@ func openTLS(t TLS) (*certificates, error) {
 	return c, nil
 }
 
-// paths are those of the files.
+// paths returns the paths of the files, empty for one that is not used.
 func (c *certificates) paths() [3]string { return [3]string{c.Cert, c.Key, c.ClientCA} }
 
 // read reads the files. With an error everything stays as it was.

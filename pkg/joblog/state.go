@@ -14,7 +14,7 @@ type Difference struct {
 	Folded json.RawMessage `json:"folded,omitempty"`
 }
 
-// beside reports whether the store adds a field to those of the core.
+// beside reports whether a field belongs to the store and not to the core.
 func beside(field string) bool { return field == "store" || field == "quarantined" }
 
 // Differences compares two states byte for byte, by field and by SubJob.

@@ -52,7 +52,7 @@ type calendar struct {
 	now   time.Time
 	queue []saying // Sorted by time.
 	jobs  []*Result
-	// began maps the key of a run to the index of its job, with the time of its begin.
+	// began maps the key of a run to the index of its job, with the time at which it began.
 	began map[string]int
 	at    map[string]time.Time
 }

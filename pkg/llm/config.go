@@ -27,7 +27,7 @@ type ModelConfig struct {
 	// Key is sent as bearer token, or in the header that the API wants; providers on the same machine need none.
 	Key Secret `yaml:"key"`
 	// API is the provider's dialect: "chat" or "responses" of OpenAI, "anthropic" (Messages), "gemini" (generateContent), or "auto"
-	// (also if empty): what base_url tells about Anthropic and Google, else chat, until the provider requires Responses.
+	// (also if empty): the API of Anthropic or Google if base_url is theirs, else chat, until the provider requires Responses.
 	API string `yaml:"api"`
 	// Structured is the first way to request structured output, json_schema if empty.
 	Structured Rung `yaml:"structured"`
@@ -52,7 +52,8 @@ type ModelConfig struct {
 	// Idle limits the silence before and within a streamed answer; comments of the provider are silence. 0 means 2m, and 5m with effort
 	// high or at an address of this machine or a private network, where a model may have to be loaded first.
 	Idle time.Duration `yaml:"idle"`
-	// Retries is how often a failed attempt is repeated; nil means 3. One that took as long as it may is repeated once at most.
+	// Retries is how often a failed attempt is repeated; nil means 3. An attempt that used up its time is repeated once
+	// at most.
 	Retries *int `yaml:"retries"`
 	// MaxWait is the longest pause before a retry; a provider that asks for more fails the call at once. 0 means 30s.
 	MaxWait time.Duration `yaml:"max_wait"`

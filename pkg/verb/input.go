@@ -10,7 +10,7 @@ import (
 
 // Ref names a job, or a schedule.
 type Ref struct {
-	// ID is its id.
+	// ID is the id of the job or the schedule.
 	ID string `json:"id"`
 }
 

@@ -191,7 +191,7 @@ func (w *burstWatch) steady(ctx context.Context, total int) (float64, error) {
 			if err != nil {
 				return 0, err
 			}
-			w.bus.PublishAsync(m, bus.Expect{}) // A lost one never ends, which is noticed.
+			w.bus.PublishAsync(m, bus.Expect{}) // If it is lost, its job never ends, which next reports.
 		}
 	}
 	return float64(total) / time.Since(begin).Seconds(), w.settled(ctx)

@@ -24,7 +24,7 @@ const (
 	// streamTokens are written one by one, streamGap apart; then the stream stays open.
 	streamTokens = 4000
 	streamGap    = 2 * time.Millisecond
-	// streamBegun is more pieces than a tool call takes.
+	// streamBegun is a number of pieces that only a stream reaches: a tool call takes fewer.
 	streamBegun = 20
 )
 

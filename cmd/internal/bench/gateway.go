@@ -152,7 +152,7 @@ func (w *gatewayWatch) await(ctx context.Context) error {
 		answer, err := w.ask(ctx, http.MethodGet, "/api/v1/me", nil, "")
 		if err == nil {
 			_ = answer.Body.Close() // Only its status is needed.
-			// The fault that nothing is submitted is an answer.
+			// An answer that refuses the empty request is an answer too.
 			if _, _, err = w.bus.Services().Request(ctx, w.bus.Names().API("submit"), nil); err == nil && answer.StatusCode == http.StatusOK {
 				return nil
 			}
@@ -221,7 +221,7 @@ func (w *gatewayWatch) byHTTP(ctx context.Context, body []byte) error {
 }
 
 // watch has readers follow a job whose events are stored at a steady pace, and returns how late each event was at each reader. full is
-// called when all of them read.
+// called once all of them are reading.
 func (w *gatewayWatch) watch(ctx context.Context, job string, readers int, full func() error) ([]time.Duration, error) {
 	if err := w.state(ctx, events.Event{Kind: events.KindJobRequested, Job: job, Data: &events.JobRequested{Request: events.Request{Goal: "g"}, Rules: events.Rules{Version: events.RulesVersion}}}); err != nil {
 		return nil, err

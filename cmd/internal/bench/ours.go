@@ -28,7 +28,7 @@ const drainTimeout = 5 * time.Second
 
 // ours is Jobgraph: the three services, each with its own connection.
 type ours struct {
-	// experts are Go functions in the runner; kit is what else it has.
+	// experts are Go functions in the runner; kit is the rest of its configuration.
 	experts []runner.Function
 	kit     kit
 	// foreign adds a third-party worker.

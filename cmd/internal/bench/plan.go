@@ -108,7 +108,7 @@ func schemaFields(schema json.RawMessage) []string {
 	return names
 }
 
-// planWatch observes the calls between the planner and its model, and the planner's boundaries.
+// planWatch observes the calls between the planner and its model, and each boundary between two effects of the planner.
 type planWatch struct {
 	model *llmtest.Server
 	acked chan struct{} // Receives a value when the work of a plan is acknowledged.
@@ -201,7 +201,7 @@ func (w *planWatch) one(ctx context.Context, b *bus.Bus, job string) error {
 	return nil
 }
 
-// at is called at the planner's boundaries.
+// at is called at each boundary between two effects of the planner.
 func (w *planWatch) at(point string) error {
 	switch point {
 	case "published":

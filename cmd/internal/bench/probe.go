@@ -40,7 +40,7 @@ func (p probe) run(ctx context.Context, self []string) ([]Measure, error) {
 	return nil, fmt.Errorf("workload %q is no probe", p.Workload)
 }
 
-// on runs f on a stage.
+// on raises the stage of a scene, runs f on it if its system is Jobgraph, and strikes it.
 func (p probe) on(ctx context.Context, c scene, f func(ctx context.Context, s *stage, d *oursDriver) error) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)

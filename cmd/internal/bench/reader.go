@@ -87,7 +87,8 @@ func (e *ends) next(ctx context.Context) (subject string, body []byte, err error
 	}
 }
 
-// all waits until each job of a run has ended; read returns the job whose end a message is. Its error names a job that does not end.
+// all waits until each job of a run has ended; read returns the job whose end a message reports. Its error names a job
+// that does not end.
 func (e *ends) all(ctx context.Context, word string, graphs []baseline.Graph, read func(subject string, body []byte) (job string, err error)) error {
 	ctx, cancel := patience(ctx, nodes(graphs))
 	defer cancel()
@@ -233,7 +234,8 @@ func (r *reader) settled(ctx context.Context) error {
 	}
 }
 
-// busy reads every list to its end, since the lister would block if the reader left.
+// busy reports whether any durable consumer has messages left. It reads every list to its end, since the lister would
+// block if its reader stopped early.
 func (r *reader) busy(ctx context.Context) (busy bool, err error) {
 	streams := r.js.ListStreams(ctx)
 	for stream := range streams.Info() {

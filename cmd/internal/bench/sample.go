@@ -2,7 +2,7 @@ package bench
 
 import "time"
 
-// Conditions are the conditions of a trial.
+// Conditions say how a trial runs.
 type Conditions struct {
 	// Mode is embedded (one process, no socket) or services (the server and each part in its own process, over TCP).
 	Mode string `json:"mode"`
@@ -22,8 +22,8 @@ const (
 type Sample struct {
 	// Side is floor (the baseline), pure or claimed.
 	Side string `json:"side"`
-	// SubJobs is their number; Seconds is the time from the first submission to the end of the last job, as seen by the
-	// client.
+	// SubJobs is the number of SubJobs; Seconds is the time from the first submission to the end of the last job, as seen
+	// by the client.
 	SubJobs int     `json:"subjobs"`
 	Seconds float64 `json:"seconds"`
 	// PerSecond is SubJobs per second.
@@ -42,7 +42,7 @@ type Sample struct {
 	// DiskPerSubJob is the growth of the store in bytes.
 	DiskPerSubJob float64 `json:"disk_bytes_per_subjob"`
 	// AwaitedWrites is the number of stored messages per SubJob between a completion and the next start; Writes is the
-	// number of all.
+	// number of all stored messages per SubJob.
 	AwaitedWrites float64 `json:"awaited_writes_per_subjob"`
 	Writes        float64 `json:"writes_per_subjob"`
 }

@@ -258,7 +258,7 @@ func (w *toolWatch) report() []Measure {
 	}
 }
 
-// at is called at the runner's boundaries.
+// at is called at each boundary between two effects of the runner.
 func (w *toolWatch) at(point, _ string) error {
 	now := time.Now()
 	if point == "result" {

@@ -79,7 +79,7 @@ const (
 	waitingGoroutines = 512
 )
 
-// rest is the memory of this process when nothing moves, including server and services.
+// rest is the memory of this process when it is idle, including server and services.
 type rest struct {
 	heap       uint64
 	goroutines int

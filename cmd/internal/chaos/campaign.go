@@ -21,8 +21,8 @@ import (
 type Settings struct {
 	// Self starts the server: a program and the arguments that lead to ServerCommand.
 	Self []string
-	// Programs is the folder with planner, scheduler and expert-runner. Other is one with those of another release, of
-	// which half of the services are started; may be empty.
+	// Programs is the folder with planner, scheduler and expert-runner. Other is such a folder of another release, from
+	// which half of the services are started; it may be empty.
 	Programs, Other string
 	// Seed determines faults and jobs; the same seed gives the same faults in the same order.
 	Seed uint64
@@ -55,9 +55,9 @@ const (
 	calm = 2 * time.Minute
 	// pauseLeast and pauseMost limit the pause between two faults.
 	pauseLeast, pauseMost = 300 * time.Millisecond, 1500 * time.Millisecond
-	// One fault in aimedOf comes after its pause, whatever runs then. The others wait for a program at work, at most for aimMost, and look
-	// at intervals of aimEvery: while processes are down no program works, and a fault that meets none proves less. With three of four
-	// aimed, hardly a program came to its end.
+	// One fault in aimedOf comes after its pause, whatever runs then. The others wait until a program is at work, for at most aimMost, and
+	// check every aimEvery: while processes are down no program works, and a fault that hits none proves less. When three of four faults
+	// were aimed, hardly any program reached its end.
 	aimedOf           = 2
 	aimMost, aimEvery = 5 * time.Second, 20 * time.Millisecond
 )

@@ -17,7 +17,7 @@ const (
 	clerk  = "clerk"  // A person.
 )
 
-// program records its begin, a heartbeat ten times a second, and its end: what, job, SubJob, run, process, nanoseconds.
+// program records its start, a heartbeat ten times a second, and its end: what, job, SubJob, run, process, nanoseconds.
 const program = `#!/bin/sh
 say() { echo "$1 $JOBGRAPH_JOB $JOBGRAPH_SUBJOB $JOBGRAPH_RUN $$ $(date +%s%N)" >>"$MARKS"; }
 say begin

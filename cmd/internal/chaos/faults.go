@@ -25,7 +25,7 @@ type faults struct {
 	overlapping int
 	begun       time.Time
 	stays       []Stay
-	// older are the decision rules of the other release.
+	// older is the version of the decision rules of the other release.
 	older int
 }
 

@@ -304,14 +304,14 @@ func (p *process) gone() {
 	<-ended
 }
 
-// failure returns why it did not end regularly after the request to; nil if it did.
+// failure returns why the process did not end regularly when it was asked to; nil if it did.
 func (p *process) failure() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.why
 }
 
-// alive reports whether it is running.
+// alive reports whether the process is running.
 func (p *process) alive() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -260,7 +260,7 @@ func (k *kit) order(subjob string) events.Work {
 		Plan: &brief.Plan{Version: 1, Steps: []brief.Step{{ID: subjob, Title: brief.Line(k.Goal, brief.MaxTitle), Status: brief.InProgress}}},
 	}
 	b.Place, b.Marks = &brief.Place{Step: b.Plan.Steps[0], N: 1, Of: 1}, &brief.Marks{InProgress: 1}
-	told, _ := b.Append(nil) // It has no part that cannot be written.
+	told, _ := b.Append(nil) // Every part of a brief can be encoded.
 	return events.Work{
 		Brief: told,
 		Kind:  events.WorkExecute, Job: k.job, SubJob: subjob, Run: 1, Attempt: 1, Goal: k.Goal, Inputs: k.Inputs, LifeCycle: 1,

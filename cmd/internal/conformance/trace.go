@@ -39,9 +39,9 @@ const (
 type trace struct {
 	work    events.Work
 	subject string
-	seq     uint64 // Of the work in its stream.
+	seq     uint64 // The sequence of the work in its stream.
 	list    []seen
-	// journal is what the bus stored: a rejected claim was only observed.
+	// journal is what the bus stored. It lacks rejected claims, which were only observed.
 	journal []run.Entry
 	ended   bool // Report, or request for input, and acknowledgement were observed in time.
 }

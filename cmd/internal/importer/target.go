@@ -132,7 +132,7 @@ func (t *target) server(name string) *server {
 	return s
 }
 
-// files writes everything.
+// files returns the contents of all files by path.
 func (t *target) files() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	t.config.Version = 1

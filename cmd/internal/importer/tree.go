@@ -79,7 +79,7 @@ func (n *node) list() []string {
 	return texts
 }
 
-// add puts a field in.
+// add adds a field to a table.
 func (n *node) add(name string, child *node) {
 	if n.fields == nil {
 		n.fields = map[string]*node{}

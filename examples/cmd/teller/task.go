@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// teller keeps its tasks.
+// teller is the agent; it keeps its tasks in memory.
 type teller struct {
 	mu    sync.Mutex // Guards tasks, and what is in them.
 	tasks map[string]*task

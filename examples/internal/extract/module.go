@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/examples/internal/scan"
 )
 
-// imports relates a package to what it imports and records the names that it uses for that.
+// imports relates a package to what it imports and records the local names of these imports.
 func (g *golang) imports(f *goFile) {
 	f.imports = map[string]string{}
 	for _, spec := range f.syntax.Imports {

@@ -33,7 +33,7 @@ type Relation struct {
 	Weight int `json:"weight"`
 }
 
-// Graph is a set of entities and relations, each in the order of its identity.
+// Graph is a set of entities and relations, each sorted by what identifies it.
 type Graph struct {
 	// Entities are ordered by ID.
 	Entities []Entity `json:"entities"`

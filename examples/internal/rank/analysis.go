@@ -104,8 +104,8 @@ func Analyse(graphs ...graph.Graph) Analysis {
 	return a
 }
 
-// describe relates words of the prose to the things of the code that bear the same name. A function is meant only by
-// a name; as a plain term, start or first mean something else.
+// describe relates words of the prose to the things of the code that bear the same name. Only a name can mean a
+// function: as plain terms, start or first mean something else.
 func describe(build *graph.Builder) []Description {
 	g := build.Graph()
 	code := map[string][]string{}

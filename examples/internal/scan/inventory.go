@@ -16,7 +16,7 @@ type Inventory struct {
 	TextFiles int `json:"text_files"`
 	// Files is the number of regular files that were found.
 	Files int `json:"files"`
-	// Bytes is their size.
+	// Bytes is the total size of these files.
 	Bytes int64 `json:"bytes"`
 	// Languages counts the chosen files, the largest first.
 	Languages []Language `json:"languages"`

@@ -66,8 +66,8 @@ func NewGate(source Source, s Service, log *slog.Logger) *Gate {
 	return g
 }
 
-// Level returns the highest level of a capability that every live instance knows, or knew when they were last heard within kept.
-// If none has been heard, it returns the level of an instance that declares nothing.
+// Level returns the highest level of a capability that every live instance knows. If readings fail, the levels that were heard
+// last count until they are older than kept. If none has been heard, it returns the level of an instance that declares nothing.
 func (g *Gate) Level(ctx context.Context, c Capability) int {
 	if least, known := g.known(ctx); known {
 		return least[c]

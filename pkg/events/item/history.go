@@ -34,8 +34,8 @@ func told(i *Item) bool {
 	return false
 }
 
-// History returns what later experts should know of a conversation: what people, planner and experts said, each text cut at
-// MaxTurn, of which the newest up to MaxHistory, oldest first.
+// History returns what later experts should know of a conversation, oldest first: what people, planner and experts said, each
+// text cut at MaxTurn. Of a long conversation it keeps the newest items up to MaxHistory.
 func History(conversation []Entry) []Item {
 	var list []Item
 	for n := range conversation {

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Delivery is one work message in hand. Its holder settles it with the receipt.
+// Delivery is one work message that was delivered and is not settled yet. The receipt settles it.
 type Delivery struct {
 	// Subject and Body are the message.
 	Subject string

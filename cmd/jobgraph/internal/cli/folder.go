@@ -34,7 +34,7 @@ func (f *folderFlags) declare(flags *pflag.FlagSet) {
 // folders decides about the files of the current folder before any of them is used.
 type folders struct{ app *app }
 
-// folder are the files of a folder that an embedded bus uses if nothing else was named.
+// folder holds the files of a folder that an embedded bus uses if nothing else was named.
 type folder struct {
 	dir     string
 	config  string   // Path of jobgraph.yaml; empty if there is none.

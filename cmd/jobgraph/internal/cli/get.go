@@ -130,7 +130,7 @@ type standing struct {
 	*graph.State
 	// JobID repeats the id under the name that requests and events use.
 	JobID string `json:"job_id"`
-	// SubJobs are those of the state.
+	// SubJobs are the SubJobs of the state, with their hashes as strings.
 	SubJobs []exact `json:"subjobs"`
 	// Result is also set if the state only refers to it.
 	Result json.RawMessage `json:"result,omitempty"`

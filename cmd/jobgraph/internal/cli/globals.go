@@ -188,7 +188,7 @@ func (a *app) dial(o bus.Options, within time.Duration) (*client.Client, error) 
 	return nil, fmt.Errorf("%w: %w", bus.ErrUnavailable, a.unanswered(a.place(o), err))
 }
 
-// unanswered is the fault of a bus that no server answers for, or one that takes connections and says nothing.
+// unanswered is the fault of a bus where no server answers, or where a server takes connections and says nothing.
 func (a *app) unanswered(place string, err error) *events.Fault {
 	f := events.Fault{Code: events.CodeUnavailable, Cause: reasonOf(err, bus.ErrUnavailable)}
 	if errors.Is(err, bus.ErrSlow) {

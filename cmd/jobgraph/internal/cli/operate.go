@@ -71,7 +71,8 @@ func (g operations) initCommand() *cobra.Command {
 	return c
 }
 
-// initialize creates the streams. With a list of signers they say that signatures count, until they are to count no longer.
+// initialize creates the streams. With a list of signers it records in them that signatures count; unsigned records
+// that they no longer do.
 func (g operations) initialize(s bus.Streams, unsigned bool) error {
 	err := s.Init(g.app.soft)
 	if err == nil && unsigned {

@@ -86,7 +86,7 @@ func plannedBy(n *graph.SubJobState) bool {
 	return n.ID == events.PlanID || n.ID == events.FinalID || n.Mode == events.WorkSplit || len(n.ReplacedBy) > 0
 }
 
-// write formats it for people, one line per call.
+// write formats the summary for people, one line per call.
 func (p *planning) write(b *strings.Builder) {
 	fmt.Fprintf(b, "planning   %s, %s, %s", count(p.Rounds, "round"), count(p.Drafts, "draft"), count(int(p.Tokens), "token"))
 	if p.CostUSD > 0 {

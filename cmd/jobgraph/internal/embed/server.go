@@ -37,7 +37,7 @@ type Server struct {
 	store string
 	lock  *os.File
 	tls   bool
-	// temp is true while the folder is removed at the end. Keep may be called beside those who ask.
+	// temp is true while the folder is to be removed at the end. Keep may be called concurrently with Store.
 	temp atomic.Bool
 }
 

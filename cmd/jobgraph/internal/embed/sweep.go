@@ -11,8 +11,8 @@ import (
 // lockFile is the file of a store that its user locks; its time says when the store was last opened.
 const lockFile = "jobgraph.lock"
 
-// keptFor is how long a temporary store is kept after its last use, if its run was interrupted, so that it can be continued, or
-// killed.
+// keptFor is how long a temporary store is kept after its last use if its run was killed, or was interrupted and can be
+// continued.
 const keptFor = 7 * 24 * time.Hour
 
 // temporary matches the names that os.MkdirTemp makes for stores.

@@ -37,7 +37,7 @@ type Table struct {
 	Rows           []Row
 	// Width limits the columns of a line of "table" by cutting the last column. 0 means no limit.
 	Width int
-	// Screen leaves out columns before the last one, but for the first, where cutting it is not enough.
+	// Screen leaves out columns between the first and the last one where cutting the last one is not enough.
 	Screen bool
 }
 
@@ -246,7 +246,7 @@ func yamlOf(w io.Writer, v any) error {
 func block(n *yaml.Node) {
 	n.Style = 0
 	if strings.ContainsFunc(n.Value, obeyed) {
-		n.Style = yaml.DoubleQuotedStyle // There a number can be written.
+		n.Style = yaml.DoubleQuotedStyle // In double quotes a character can be written as a number.
 	}
 	for _, child := range n.Content {
 		block(child)

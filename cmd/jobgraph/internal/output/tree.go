@@ -246,7 +246,7 @@ func (t Tree) line(n *graph.SubJobState, depth, widest, expert int) string {
 		pieces = append(pieces, piece{"  " + drawing.Pad(Span(max(0, end.Sub(n.Started))), 6), nil})
 	}
 	var notes []string
-	if n.Attempts > 0 && n.ID != events.FinalID { // For finalisation they count the writers that stood in for each other.
+	if n.Attempts > 0 && n.ID != events.FinalID { // The attempts of the final SubJob count the writers that stood in for each other.
 		number, most := n.Attempt()
 		notes = append(notes, fmt.Sprintf("attempt %d/%d", number, most))
 	}

@@ -133,7 +133,7 @@ func Make(dir string, c *Change) (*Layout, error) {
 		switch {
 		case t.Since.IsZero():
 			t.Since, t.Journals = time.Now().UTC(), access.Always
-		case t.Journals.IsZero(): // A release of before has made it.
+		case t.Journals.IsZero(): // An earlier release has made it.
 			t.Journals = time.Now().UTC()
 		}
 		for j := range t.Identities {

@@ -10,7 +10,7 @@ import (
 // requeued is the transition of a SubJob that runs again.
 const requeued = "requeued"
 
-// delayed is shown like a transition where a run is put off: its SubJob stays as it is.
+// delayed is shown like a transition when a run is put off, although the status of its SubJob does not change.
 const delayed = "delayed"
 
 // putOff returns what is shown of an event that puts its run off; nil for any other.

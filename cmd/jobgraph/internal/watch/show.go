@@ -229,7 +229,7 @@ func (s *Show) moved(e events.Event, h *joblog.Log) error {
 	return s.write(text)
 }
 
-// write writes whole lines; those above a tree with its next picture.
+// write writes whole lines. If a tree is shown, they appear above it when it is next drawn.
 func (s *Show) write(lines ...string) error {
 	if len(lines) == 0 {
 		return nil
