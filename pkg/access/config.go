@@ -28,10 +28,10 @@ type Tenant struct {
 // Names returns the names of the tenant's subjects and streams.
 func (t *Tenant) Names() events.Names { return events.NewNames(t.Prefix) }
 
-// Account is the account of the streams.
+// Account returns the name of the account that has the streams.
 func (t *Tenant) Account() string { return strings.ToUpper(t.Name) }
 
-// AccountOf is the account of an identity.
+// AccountOf returns the name of an identity's account.
 func (t *Tenant) AccountOf(i *Identity) string {
 	if i.Role.Inside() {
 		return t.Account()

@@ -62,7 +62,7 @@ type aside struct {
 	Cut bool `json:"cut,omitempty"`
 }
 
-// cut leaves the body out.
+// cut leaves out headers and body.
 func (a *aside) cut() { a.Cut, a.Header, a.Body = true, nil, nil }
 
 // message returns the dead letter of a kind.

@@ -157,8 +157,8 @@ func (o Blobs) drop(ctx context.Context, id string) error {
 	return err
 }
 
-// Get reads a blob and checks its digest. Errors: ErrNotFound, also if the bytes do not match the digest, and
-// ErrUnavailable.
+// Get reads a blob and checks its digest. Errors: ErrNotFound, even if there are bytes that do not match the
+// digest, and ErrUnavailable.
 func (o Blobs) Get(ctx context.Context, job, digest string) ([]byte, error) {
 	data, err := o.get(ctx, job, digest)
 	if err != nil {

@@ -26,7 +26,7 @@ type Bus struct {
 	log      *Log
 	queues   *Queues
 	served   *served
-	asides   *asideQueue // Of dead letters.
+	asides   *asideQueue // The queue of dead letters that this process stores.
 	items    *Items
 	owned    bool
 	denials  *denials

@@ -248,7 +248,7 @@ func (l DeadLetters) decode(s Stored) (a DeadLetter, ok bool) {
 	}
 	a = DeadLetter{Kind: kind, Seq: seq, Target: target, Time: s.Time, Reason: s.Get(headerDeadReason), Whole: s.Get(headerDeadCut) == ""}
 	if json.Unmarshal([]byte(s.Get(headerDeadFaults)), &a.Faults) != nil {
-		a.Faults = nil // The reason contains them.
+		a.Faults = nil // Reason contains the faults as text.
 	}
 	if at, err := time.Parse(time.RFC3339Nano, s.Get(headerDeadStored)); err == nil {
 		a.Stored = at

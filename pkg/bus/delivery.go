@@ -73,7 +73,7 @@ func (d *Delivery) Nak(delay time.Duration) error {
 func (d *Delivery) InProgress() error { return d.settle("+WPI") }
 
 // Term gives up on the message: a copy with the reason is stored as a dead letter, and the message is never delivered
-// again. If the copy cannot be stored now, the message is not settled and comes again.
+// again. If the copy cannot be stored now, the message is not settled and is delivered again.
 func (d *Delivery) Term(reason string) error { return d.giveUp(reason, nil) }
 
 // Refuse is Term with a list of faults, which the copy contains as well.

@@ -21,7 +21,7 @@ type JobWatcher struct {
 	now *reading   // nil without listeners.
 }
 
-// Lifecycle notifies about the begin, end and recovery of jobs: few messages, however much a job does.
+// Lifecycle notifies about beginnings, ends and recoveries of jobs: few messages, however much a job does.
 func (l *Log) Lifecycle() *JobWatcher { return l.lifecycle }
 
 func newLifecycle(b *Bus) *JobWatcher {

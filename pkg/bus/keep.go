@@ -76,7 +76,7 @@ type keptWork struct {
 	Trace   string `json:"trace,omitempty"`
 }
 
-// keptReply is the answer.
+// keptReply is the answer to a request to write a key.
 type keptReply struct {
 	Revision uint64 `json:"revision,omitempty"`
 	// Refused is the class of an error, Message its text.
@@ -279,7 +279,7 @@ func (s Services) Keep() (stop func(), err error) {
 	return stop, nil
 }
 
-// keep answers one request.
+// keep answers one request to write a key.
 func (s Services) keep(ctx context.Context, m *nats.Msg) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -294,7 +294,7 @@ func (s Services) keep(ctx context.Context, m *nats.Msg) {
 	s.kept(m, made, err)
 }
 
-// kept sends the answer.
+// kept sends the answer to a request to write a key.
 func (s Services) kept(m *nats.Msg, made keptReply, err error) {
 	if err != nil {
 		made.Refused, made.Message = "refused", err.Error()

@@ -18,7 +18,7 @@ import (
 type Log struct {
 	bus       *Bus
 	lifecycle *JobWatcher
-	news      *JobWatcher  // About all events.
+	news      *JobWatcher  // Announces all events.
 	followed  atomic.Int32 // The number of JobSubscriptions.
 }
 

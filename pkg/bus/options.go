@@ -43,7 +43,7 @@ type Options struct {
 	Signers string
 
 	denials *denials // Of this connection; set by fill.
-	sealing *sealing // The same.
+	sealing *sealing // Of this connection; set by fill.
 }
 
 const (

@@ -100,7 +100,7 @@ func (r Retention) purgeJob(ctx context.Context, job string, last uint64) error 
 // PurgeRest removes the rest of a job whose request is no longer in the log: its state, then its events. A new job with the
 // same id keeps its own.
 func (r Retention) PurgeRest(ctx context.Context, job string) error {
-	_, _, err := r.bus.State().GetLeader(ctx, job) // Rejects an invalid id.
+	_, _, err := r.bus.State().GetLeader(ctx, job) // GetLeader rejects an invalid id.
 	if err == nil {
 		err = r.purgeState(ctx, job)
 	} else if errors.Is(err, ErrNotFound) {
@@ -130,7 +130,7 @@ func ignoreAbsent(err error) error {
 	return err
 }
 
-// purgeState deletes the state of a job whose request is not in the log, in a way that watchers notice, and its chunks. A
+// purgeState deletes the state of a job whose request is not in the log, so that watchers notice it, and its chunks. A
 // process that is about to save it gets a conflict. The state is read before the log, so it cannot belong to a new job with
 // the same id.
 func (r Retention) purgeState(ctx context.Context, job string) error {

@@ -43,7 +43,7 @@ type Schedules struct {
 // Schedules returns the facts of schedules and their timers.
 func (b *Bus) Schedules() Schedules { return Schedules{b, schedule.NewNames(b.names)} }
 
-// Names returns the names of subjects.
+// Names returns the names of the subjects and the stream of schedules.
 func (s Schedules) Names() schedule.Names { return s.names }
 
 // Follow reads the facts of all schedules from the first stored one on, in order, without gaps and without end.

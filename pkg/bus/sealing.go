@@ -28,7 +28,7 @@ type sealing struct {
 	listFile seen
 }
 
-// seen is a file as it was read.
+// seen is a file as it was last read, to notice changes.
 type seen struct {
 	info fs.FileInfo
 	at   time.Time

@@ -18,10 +18,10 @@ import (
 // work of the pool, and again after a reconnect. It is safe for concurrent use.
 type served struct {
 	queues *Queues
-	prefix string // Of the subjects of work.
+	prefix string // The first part of the subjects of work.
 	ctx    context.Context
 	cancel context.CancelFunc
-	all    sync.WaitGroup // The lookups under way.
+	all    sync.WaitGroup // The lookups in progress.
 
 	mu     sync.Mutex // Guards the fields below.
 	known  map[string]bool

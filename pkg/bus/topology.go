@@ -124,7 +124,7 @@ func bucket(name, description string, marker time.Duration) jetstream.StreamConf
 func objects(name, description string) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: "OBJ_" + name, Description: description, Subjects: []string{"$O." + name + ".C.>", "$O." + name + ".M.>"},
-		Discard: jetstream.DiscardNew, AllowRollup: true, // Until signatures count, see Demand.
+		Discard: jetstream.DiscardNew, AllowRollup: true, // Allowed until signatures count, see Demand.
 	}
 }
 

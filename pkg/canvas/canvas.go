@@ -49,7 +49,7 @@ func State(n *graph.SubJobState) string {
 	return Planned
 }
 
-// fact is an event of the log.
+// fact is what the history keeps of an event of the log: its time is in milliseconds after the beginning of the job.
 type fact struct {
 	seq  uint64
 	ms   int64

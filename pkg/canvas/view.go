@@ -25,8 +25,8 @@ func (c *Canvas) Since(seq uint64) verb.Graph {
 	return g
 }
 
-// Graph returns the graph after the last event that was taken. It leaves Head to the caller, who may change everything but the
-// edges.
+// Graph returns the graph after the last event that was taken. It leaves Head to the caller, who may change everything except
+// the edges.
 func (c *Canvas) Graph() verb.Graph {
 	view := c.job.View()
 	g := verb.Graph{

@@ -68,7 +68,7 @@ type exportLine struct {
 	Taken  time.Time `json:"taken,omitzero"`
 	// Lines is how many lines follow the header; 0 in older files.
 	Lines int `json:"lines,omitempty"`
-	// Timeline stands in the header, where older readers ignore it.
+	// Timeline is part of the header, where older readers ignore it.
 	Timeline json.RawMessage `json:"timeline,omitempty"`
 	Blob     string          `json:"blob,omitempty"`
 	Data     []byte          `json:"data,omitempty"`
@@ -121,7 +121,7 @@ func (x *Export) Resolved() iter.Seq2[events.Event, error] {
 	})
 }
 
-// Write writes the file.
+// Write writes the export in the current form of the file.
 func (x *Export) Write(w io.Writer) error {
 	out := json.NewEncoder(w)
 	head := exportLine{Format: ExportFormat, Job: x.Job, Prefix: x.Prefix, Taken: x.Taken, Lines: x.lines(), Timeline: x.Timeline}

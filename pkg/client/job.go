@@ -79,8 +79,8 @@ func (c *Client) Get(ctx context.Context, job string) (*Job, error) {
 	return decodeJob(entry)
 }
 
-// State reads the whole saved state of a job as the core wrote it, also one stored in several keys. Errors: ErrNotFound,
-// also while the scheduler is rewriting the chunks, and those of the bus.
+// State reads the whole saved state of a job as the core wrote it, even if it is stored in several keys. Errors:
+// ErrNotFound, including while the scheduler is rewriting the chunks, and those of the bus.
 func (c *Client) State(ctx context.Context, job string) (json.RawMessage, error) {
 	j, err := c.Get(ctx, job)
 	if err != nil {

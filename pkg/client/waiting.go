@@ -44,7 +44,7 @@ func (c *Client) absent(ctx context.Context, job string) error {
 	}
 	soon, cancel := context.WithTimeout(ctx, admissionBound)
 	defer cancel()
-	if closed, err := SupplyOf(c).Admission(soon); err == nil && closed != nil { // It only adds detail, too.
+	if closed, err := SupplyOf(c).Admission(soon); err == nil && closed != nil { // This too only adds detail.
 		f.Message += "; " + closed.Message + ": " + closed.Cause
 		f.Hint = closed.Hint + "; or `jobgraph stop " + job + "`"
 	}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Sizes in pixels.
+// The sizes of boxes and gaps in pixels.
 const (
 	boxHeight = 52
 	boxLeast  = 176

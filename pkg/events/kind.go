@@ -40,7 +40,7 @@ const (
 
 // Definition describes a kind.
 type Definition struct {
-	Kind      Kind       // Kind is the name.
+	Kind      Kind       // Kind is the name of the kind.
 	New       func() any // New returns an empty payload to decode into.
 	Control   bool       // Control events share the single subject ….control of their job.
 	Run       bool       // Run events have SubJob and run as the last two tokens of their subject.

@@ -51,7 +51,7 @@ type Request struct {
 // Unanswered is what planning does when something is missing and no person says it.
 type Unanswered string
 
-// The policies.
+// The policies for a missing answer.
 const (
 	Assume         Unanswered = "assume" // Plan with stated assumptions.
 	FailUnanswered Unanswered = "fail"   // Fail with CodeMissingContext.

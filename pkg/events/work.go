@@ -80,7 +80,7 @@ type Tenure struct {
 	Run  int    `json:"run"`  // Run is the last run in it.
 }
 
-// Result is the result of a predecessor.
+// Result is the result of a predecessor, inline or by reference.
 type Result struct {
 	Output    json.RawMessage `json:"output,omitempty"`     // Output is the result, any JSON, if it is inline.
 	OutputRef *Ref            `json:"output_ref,omitempty"` // OutputRef refers to it if it is stored as a blob.

@@ -9,7 +9,7 @@ import (
 // CommandKind is what a command asks the scheduler to do.
 type CommandKind string
 
-// The commands.
+// The kinds of commands.
 const (
 	// RunSubJob publishes the work of a run. Pending until the run starts, reports, parks or is closed.
 	RunSubJob CommandKind = "run_subjob"
@@ -123,7 +123,7 @@ type Input struct {
 // Verdict is what Step did with an event.
 type Verdict string
 
-// The verdicts.
+// The possible verdicts.
 const (
 	Applied   Verdict = "applied"
 	Duplicate Verdict = "duplicate" // It had been applied before.

@@ -4,7 +4,7 @@ import "github.com/jobgraph/jobgraph/pkg/events"
 
 // Lane is the work of a job in one pool, as far as this process has limited it.
 type Lane struct {
-	// Pool is the pool.
+	// Pool is the name of the pool.
 	Pool string
 	// Queued counts admitted runs that are not executing yet according to the log: a long run is no longer queued once it is
 	// RUNNING.

@@ -277,7 +277,7 @@ func (r *runs) selectValues(n *node, output json.RawMessage, selected map[string
 }
 
 // tellSession publishes the start of a handed-off SubJob's session when its first run is issued, and the end when the SubJob first
-// ends, also after a failure. Later runs use the same session, without events.
+// ends, even if it failed. Later runs use the same session, without events.
 func (r *runs) tellSession(n *node) {
 	next := events.KindSessionStarted
 	switch {

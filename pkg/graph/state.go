@@ -145,7 +145,7 @@ type SubJobState struct {
 	Pure   bool   `json:"pure,omitempty"`
 	// Former are the pools of earlier runs, if they differ, with the last run in each.
 	Former []events.Tenure `json:"former,omitempty"`
-	// Title is for people.
+	// Title is a short heading for people.
 	Title string `json:"title,omitempty"`
 	// Session is the session of a handed-off SubJob; Told is how much of it was published: nothing, its start, or its end.
 	Session string      `json:"session,omitempty"`

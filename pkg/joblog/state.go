@@ -46,7 +46,7 @@ func nodeDifferences(saved, folded json.RawMessage) []Difference {
 		}
 	}
 	if len(list) == 0 {
-		list = append(list, Difference{Field: "subjobs"}) // Their order differs.
+		list = append(list, Difference{Field: "subjobs"}) // Only the order of the SubJobs differs.
 	}
 	return list
 }

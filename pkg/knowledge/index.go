@@ -14,7 +14,7 @@ type Document struct {
 	// Base is where it is kept, Ref its name and digest.
 	Base bases.Base
 	Ref  events.Ref
-	// Text is its content.
+	// Text is the content of the document.
 	Text string
 }
 
@@ -51,6 +51,6 @@ func (h *Hit) ID() string {
 type Index interface {
 	// Add takes a document. It is called for all documents before the first search.
 	Add(ctx context.Context, d *Document) error
-	// Search returns the best passages, at most most, best first. Finding none is not an error.
+	// Search returns up to most passages, best first. Finding none is not an error.
 	Search(ctx context.Context, query string, most int) ([]Hit, error)
 }

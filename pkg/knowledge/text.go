@@ -27,8 +27,8 @@ type Text struct {
 	// words numbers the words, posted has the passages of each.
 	words  map[string]uint32
 	posted [][]posting
-	total  int // Words of all passages.
-	size   int // Bytes of all texts.
+	total  int // The number of words in all passages.
+	size   int // The number of bytes in all texts.
 }
 
 // indexed is a passage in the index.

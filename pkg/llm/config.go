@@ -41,7 +41,7 @@ type ModelConfig struct {
 	OpenThink bool `yaml:"open_think"`
 	// Stream is false for a provider whose streams are unreliable: then every answer is requested in one piece. nil means true.
 	Stream *bool `yaml:"stream"`
-	// SendMetadata sends Request.Metadata.
+	// SendMetadata includes Request.Metadata in the requests to the provider.
 	SendMetadata bool `yaml:"send_metadata"`
 	// Headers are sent with every request.
 	Headers map[string]string `yaml:"headers"`
@@ -71,7 +71,7 @@ type ModelConfig struct {
 type RateLimits struct {
 	// Concurrency limits the concurrent requests.
 	Concurrency int `yaml:"concurrency"`
-	// RequestsPerMinute limits attempts.
+	// RequestsPerMinute limits the attempts per minute.
 	RequestsPerMinute int `yaml:"requests_per_minute"`
 	// TokensPerMinute limits tokens: the prompt is estimated before a request, the rest is counted as billed after it.
 	TokensPerMinute int `yaml:"tokens_per_minute"`

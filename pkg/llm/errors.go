@@ -14,7 +14,7 @@ import (
 // Class is a class of errors; callers branch on it.
 type Class string
 
-// The classes.
+// The classes of errors.
 const (
 	RateLimited    Class = "rate_limited"     // Too many requests or tokens; wait.
 	Overloaded     Class = "overloaded"       // The provider has no capacity; wait.

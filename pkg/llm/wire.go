@@ -28,7 +28,7 @@ type content struct {
 	raw  json.RawMessage
 }
 
-// UnmarshalJSON accepts anything.
+// UnmarshalJSON accepts any value. Anything but a simple string is parsed later.
 func (c *content) UnmarshalJSON(data []byte) error {
 	var ok bool
 	c.raw = nil // Of several, the last one counts.
@@ -190,7 +190,7 @@ func (c *count) UnmarshalJSON(data []byte) error {
 // money is an amount in US dollars, nil if absent or invalid.
 type money struct{ usd *float64 }
 
-// UnmarshalJSON accepts a number from 0 on, also in a string.
+// UnmarshalJSON accepts a number that is not negative, even in a string.
 func (m *money) UnmarshalJSON(data []byte) error {
 	var n float64
 	if json.Unmarshal(bytes.Trim(data, `"`), &n) == nil && n >= 0 && string(data) != "null" {

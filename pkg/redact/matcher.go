@@ -12,12 +12,12 @@ const block = 3
 // as wide as the shortest pattern: if no pattern contains those bytes, the window advances by nearly its width (Wu and
 // Manber).
 type matcher struct {
-	patterns []string // The longest first.
-	width    int      // The length of the shortest.
+	patterns []string // The patterns, the longest first.
+	width    int      // The length of the shortest pattern.
 	longest  int
 	shift    []uint8 // By hash of a block: how far the window may advance; 0 if a pattern may be there.
 	ending   map[uint32][]string
-	first    [256][]string // By first byte, for prefixes.
+	first    [256][]string // The patterns by their first byte, to find prefixes.
 	inBase64 map[string]bool
 }
 

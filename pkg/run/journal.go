@@ -13,7 +13,7 @@ import (
 // Journal is the fold of the records of one SubJob's journal. The zero value is an empty journal.
 type Journal struct {
 	entries []Entry
-	runs    []state // By run, ascending.
+	runs    []state // The runs in ascending order.
 	ends    []end   // Each ends more runs than the previous one.
 }
 
@@ -52,7 +52,7 @@ func Read(entries []Entry) *Journal {
 func (j *Journal) add(i int) {
 	e := &j.entries[i]
 	if e.Type == "" {
-		return // Not a record.
+		return // The entry is not a record.
 	}
 	if e.Type == events.JournalClosed {
 		j.end(end{upTo: e.Run, closed: true, reason: e.Reason})
@@ -216,7 +216,7 @@ func (j *Journal) lineage(run, resumes int) []int {
 // Action is what to do with a work message.
 type Action string
 
-// The actions.
+// The possible actions.
 const (
 	// Claim: append a claim after Expect and execute the run.
 	Claim Action = "claim"

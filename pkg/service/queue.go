@@ -44,7 +44,7 @@ func (q *Queue) reopen(ctx context.Context) error {
 	return err
 }
 
-// Next blocks for the first message and returns at most most messages. Errors: those of the subscription, and ctx's.
+// Next blocks for the first message and returns up to most messages. Errors: those of the subscription, and ctx's.
 func (q *Queue) Next(ctx context.Context, most int) ([]bus.Delivery, error) {
 	for {
 		list, err := q.sub.Next(ctx, most)

@@ -18,7 +18,7 @@ type execution struct {
 	of        *Template
 	out       *strings.Builder
 	tree      *parse.Tree // The template being written, for positions in errors.
-	variables []variable  // The innermost last.
+	variables []variable  // The variables in scope, the innermost last.
 	depth     int
 }
 

@@ -14,7 +14,7 @@ type Ref struct {
 	ID string `json:"id"`
 }
 
-// JobQuery selects jobs.
+// JobQuery selects jobs for a list.
 type JobQuery struct {
 	// Labels must all be present with these values; State, Session and User must match, if given.
 	Labels  map[string]string `json:"labels,omitempty"`
@@ -36,7 +36,7 @@ type SubJobRef struct {
 	SubJob string `json:"subjob,omitempty"`
 }
 
-// BriefQuery names a SubJob.
+// BriefQuery names the SubJob whose brief is requested.
 type BriefQuery struct {
 	Ref
 	SubJob string `json:"subjob"`
@@ -171,7 +171,7 @@ type SessionRef struct {
 	User string `json:"user,omitempty"`
 }
 
-// SessionQuery selects sessions.
+// SessionQuery selects sessions for a list.
 type SessionQuery struct {
 	// User and State must match, if given. State is active, waiting or stopped.
 	User  string `json:"user,omitempty"`
@@ -231,7 +231,7 @@ type ScheduleCreation struct {
 	Request json.RawMessage `json:"request"`
 }
 
-// ScheduleQuery selects schedules.
+// ScheduleQuery selects schedules for a list.
 type ScheduleQuery struct {
 	Status schedule.Status `json:"status,omitempty"`
 	// Offset skips the first schedules; Limit bounds the answer, 500 if 0.

@@ -34,7 +34,7 @@ type ChatMessage struct {
 	Refusal string `json:"refusal,omitempty"`
 }
 
-// StreamOptions refine a stream.
+// StreamOptions refine how an answer is streamed.
 type StreamOptions struct {
 	// IncludeUsage adds a last chunk with the usage.
 	IncludeUsage bool `json:"include_usage,omitempty"`
@@ -82,7 +82,7 @@ type ChatOrigin struct {
 	Request string `json:"request,omitempty"`
 }
 
-// ModelRef names a model.
+// ModelRef names a model of OpenAI's API.
 type ModelRef struct {
 	Model string `json:"model"`
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Comparison is the result of a workload on all sides, in turns.
+// Comparison is the result of a workload that ran on all sides in turn.
 type Comparison struct {
 	Shape
 	Conditions
@@ -85,7 +85,7 @@ func perform(ctx context.Context, self []string, t trial) (Sample, error) {
 	return s, nil
 }
 
-// score computes the medians.
+// score computes the medians over the samples of one side.
 func score(list []Sample) Score {
 	median := func(of func(Sample) float64) float64 {
 		values := make([]float64, len(list))

@@ -19,8 +19,8 @@ import (
 const (
 	agentID    = "agent"  // The agent whose model and tool never end.
 	hungID     = "n0"     // The only SubJob of each hanging job.
-	streamGoal = "stream" // The goal that makes the model stream endlessly,
-	callGoal   = "call"   // and the one that makes it call its tool.
+	streamGoal = "stream" // The goal that makes the model stream endlessly.
+	callGoal   = "call"   // The goal that makes the model call its tool.
 	// streamTokens are written one by one, streamGap apart; then the stream stays open.
 	streamTokens = 4000
 	streamGap    = 2 * time.Millisecond
@@ -47,7 +47,7 @@ type streamEnd struct {
 	written int
 }
 
-// newEndless serves them until close, and writes card and configuration of their agent.
+// newEndless serves model and tool until close, and writes the card and the configuration of their agent.
 func newEndless(dir string) (*endless, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -14,7 +14,7 @@ type lateness struct {
 	tokens int64
 }
 
-// read counts one log.
+// read adds the counts of one log.
 func (l *lateness) read(log iter.Seq2[events.Event, error]) error {
 	asked := uint64(0)
 	for e, err := range log {

@@ -114,10 +114,10 @@ type planWatch struct {
 	acked chan struct{} // Receives a value when the work of a plan is acknowledged.
 
 	mu       sync.Mutex // Guards the rest.
-	counting bool       // Measure memory instead of time.
+	counting bool       // If true, memory is measured instead of time.
 	last     time.Time  // When the model's last byte was read, and when graph.created was acknowledged.
 	done     time.Time
-	before   uint64 // The allocations at both times.
+	before   uint64 // The allocations at these two times.
 	after    uint64
 }
 

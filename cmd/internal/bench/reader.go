@@ -18,9 +18,9 @@ const (
 	readAhead   = 4096                   // How many messages a reader fetches ahead.
 	slowest     = time.Minute            // How long a busy server may take to answer.
 	settlePoll  = 5 * time.Millisecond   // The interval of checks whether consumers are done.
-	settleBound = 10 * time.Second       // How long they may take.
-	pullExpiry  = 5 * time.Second        // The expiry of a reader's pull requests,
-	pullBeat    = 500 * time.Millisecond // and their heartbeat.
+	settleBound = 10 * time.Second       // How long the checks may take.
+	pullExpiry  = 5 * time.Second        // The expiry of a reader's pull requests.
+	pullBeat    = 500 * time.Millisecond // The interval of the server's heartbeats meanwhile.
 )
 
 // reader reads streams for the drivers of both sides in the same way.
@@ -31,7 +31,7 @@ type reader struct {
 	also func()
 }
 
-// newReader connects.
+// newReader connects a reader to the server under a name.
 func newReader(at address, name string) (*reader, error) {
 	nc, err := at.dial(name)
 	if err != nil {

@@ -10,7 +10,7 @@ type Conditions struct {
 	Sync string `json:"sync"`
 }
 
-// The values of Conditions.
+// The values of the fields of Conditions.
 const (
 	ModeEmbedded = "embedded"
 	ModeServices = "services"

@@ -85,7 +85,7 @@ func admit(o *server.Options, dir string) error {
 
 // secure runs graphs in three processes, with permissions and without, in turns, and compares throughput and processor time.
 func (f *flags) secure(ctx context.Context, self []string, size int) ([]Measure, error) {
-	var speed, cpu [2][]float64 // Without and with permissions.
+	var speed, cpu [2][]float64 // First without permissions, then with them.
 	for range secureRounds {
 		for i, secure := range []bool{false, true} {
 			s, err := perform(ctx, self, trial{Side: SideClaimed, Shape: Shape{"random", size}, Under: Conditions{ModeServices, f.sync}, Profile: f.profile, Warm: true, Secure: secure})

@@ -17,7 +17,7 @@ type Shape struct {
 }
 
 const (
-	dagNodes = 10 // Nodes of one random DAG.
+	dagNodes = 10 // The number of nodes of one random DAG.
 	seed     = 11 // The same graphs in every run.
 )
 

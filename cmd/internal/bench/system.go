@@ -30,7 +30,7 @@ type part struct {
 	run  func(ctx context.Context, at address) error
 }
 
-// system is a system under comparison.
+// system is the baseline, or Jobgraph in one of its configurations.
 type system interface {
 	// parts returns its services in the order of their start.
 	parts() []part

@@ -98,7 +98,7 @@ func callNothing(q llmtest.Question) (llmtest.Answer, error) {
 type toolWatch struct {
 	*reader
 	bus    *bus.Bus
-	dir    string // Holds card and configuration.
+	dir    string // The folder of card and configuration.
 	model  *llmtest.Server
 	served atomic.Int64 // How often the tool was called.
 	record int          // The size of a journal record, in bytes.
@@ -221,7 +221,7 @@ func (w *toolWatch) journaled(ctx context.Context, job string) error {
 	return nil
 }
 
-// floor is one call written by hand.
+// floor makes one call as a program written by hand would, and records how long it took.
 func (w *toolWatch) floor(ctx context.Context, i int) error {
 	subject, body := w.bus.Names().JournalOf("floor", "f"+strconv.Itoa(i)), make([]byte, w.record)
 	begin, last := time.Now(), uint64(0)

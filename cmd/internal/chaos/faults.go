@@ -33,7 +33,7 @@ func newFaults(f *fleet, l *load, rng *rand.Rand) *faults {
 	return &faults{fleet: f, load: l, rng: rng, marks: newMarksFile(l.marks), made: map[string]int{}, begun: time.Now()}
 }
 
-// fault is a kind of fault.
+// fault is a way to strike one of the processes that run a program.
 type fault struct {
 	name    string
 	program string

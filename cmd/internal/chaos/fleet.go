@@ -49,8 +49,8 @@ type process struct {
 	mu      sync.Mutex // Guards the fields below.
 	cmd     *exec.Cmd
 	ended   chan struct{} // Closed when cmd has ended.
-	why     error         // How it ended.
-	stopped bool          // By SIGSTOP.
+	why     error         // The error with which it ended.
+	stopped bool          // Suspended by SIGSTOP.
 	away    bool          // Ended on purpose, and not restarted yet.
 	full    bool          // A server without disk space: no other fault strikes it.
 }

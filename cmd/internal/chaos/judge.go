@@ -24,7 +24,7 @@ type judged struct {
 	marks   map[[2]string][]*execution
 	answers map[[2]string]answer
 	experts map[string]string
-	reports map[string][]events.Event // By SubJob, in order.
+	reports map[string][]events.Event // The reports of each SubJob, in order.
 	report  *Report
 }
 
@@ -96,7 +96,7 @@ func (j *judged) look() error {
 	return nil
 }
 
-// differences compares the saved state with the fold of the log up to it.
+// differences compares the saved state with the fold of the log up to the same event.
 func (j *judged) differences() error {
 	var at struct {
 		Seq uint64 `json:"seq"`

@@ -56,7 +56,7 @@ func (f *fleet) variables(name string) (list []string, err error) {
 	return list, nil
 }
 
-// value returns the value of a variable.
+// value returns the value of a variable in a list of lines NAME=VALUE; "" if it is missing.
 func value(list []string, variable string) string {
 	for _, line := range list {
 		if text, ok := strings.CutPrefix(line, variable+"="); ok {

@@ -5,7 +5,7 @@ import "slices"
 // Verdict is the result of checking a rule.
 type Verdict string
 
-// The verdicts.
+// The possible results of checking a rule.
 const (
 	Kept     Verdict = "kept"
 	Violated Verdict = "VIOLATED"

@@ -20,7 +20,7 @@ import (
 // Level is how much of the contract a worker keeps.
 type Level string
 
-// The levels.
+// The levels, the lowest first.
 const (
 	Basic Level = "basic" // At least once, one effect per run.
 	Full  Level = "full"  // A run is never executed twice at once, and a cancellation is obeyed.
@@ -45,9 +45,9 @@ const (
 
 // Settings configures a test of a worker.
 type Settings struct {
-	// Card is the card of the expert.
+	// Card is the card of the expert whose worker is tested.
 	Card events.Card
-	// Goal and Inputs are the work.
+	// Goal and Inputs are the work that the worker gets.
 	Goal   string
 	Inputs map[string]json.RawMessage
 	// Level is how much is checked.
@@ -56,7 +56,7 @@ type Settings struct {
 	Patience time.Duration
 }
 
-// Result is the result of a test.
+// Result is what the test has found out about the worker.
 type Result struct {
 	// Checks are the rules, in the order of the contract.
 	Checks []Check

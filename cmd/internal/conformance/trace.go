@@ -14,12 +14,12 @@ import (
 
 // seen is one observed message.
 type seen struct {
-	at     time.Duration // Since the work was issued.
+	at     time.Duration // The time since the work was issued.
 	what   what
 	text   string // The text of the acknowledgement.
 	record events.JournalRecord
 	report events.SubJobReported
-	fault  string // Why it cannot be decoded.
+	fault  string // Why the message cannot be decoded.
 	msg    bus.Tapped
 }
 
@@ -27,9 +27,9 @@ type what int
 
 const (
 	nothing what = iota
-	acked        // +ACK, and equivalents.
+	acked        // +ACK, or another form of it.
 	settled      // +NAK or +TERM.
-	inHand       // +WPI.
+	inHand       // +WPI, a sign that the work continues.
 	journaled
 	reported
 	parked

@@ -41,7 +41,7 @@ func parseYAML(file string, text []byte) (*node, error) {
 	return root, nil
 }
 
-// parseJSON parses JSON, by way of YAML, which gives line numbers.
+// parseJSON parses JSON with the YAML parser, which gives line numbers.
 func parseJSON(file string, text []byte) (*node, error) {
 	var valid json.RawMessage
 	if err := json.Unmarshal(text, &valid); err != nil {

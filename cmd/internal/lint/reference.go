@@ -48,9 +48,9 @@ func References(t *Tree) []Finding {
 
 // names holds the files, folders and declarations of a tree.
 type names struct {
-	places map[string]bool            // Existing files and folders.
-	in     map[string]map[string]bool // Declared names by file.
-	all    map[string]bool            // Type.Method and package.Name, anywhere.
+	places map[string]bool            // The existing files and folders.
+	in     map[string]map[string]bool // The names that each file declares.
+	all    map[string]bool            // The names Type.Method and package.Name that any file declares.
 }
 
 func index(t *Tree) *names {

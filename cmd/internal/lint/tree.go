@@ -38,7 +38,7 @@ type GoFile struct {
 type TextFile struct {
 	// Path relative to the root, with forward slashes.
 	Path string
-	// Source is the content.
+	// Source is the content of the file.
 	Source []byte
 }
 

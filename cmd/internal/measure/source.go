@@ -112,7 +112,7 @@ func testLines(tree *lint.Tree) []row {
 // vague are words that avoid naming who acts.
 var vague = []string{"nobody", "whoever", "somebody", "anew"}
 
-// private matches vague words.
+// private matches any of the vague words.
 var private = regexp.MustCompile(`(?i)\b(` + strings.Join(vague, "|") + `)\b`)
 
 // stored is a reason in the states to which stored logs have to fold, byte for byte.

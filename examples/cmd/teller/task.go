@@ -15,7 +15,7 @@ type teller struct {
 	tasks map[string]*task
 }
 
-// message is a message of a caller.
+// message is a message of a caller, as far as the teller reads it.
 type message struct {
 	ID     string `json:"messageId"`
 	TaskID string `json:"taskId"`
@@ -56,7 +56,7 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", e.message, e.code) }
 
-// answer executes a call.
+// answer executes the method that a call names.
 func (t *teller) answer(c *call) (any, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -16,7 +16,7 @@ type golang struct {
 	set     *token.FileSet
 	files   []goFile
 	modules map[string]string   // folder → module path, "" if there is no go.mod
-	methods map[string][]string // method name → ids
+	methods map[string][]string // ids by method name
 }
 
 type goFile struct {

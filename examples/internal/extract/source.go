@@ -51,7 +51,7 @@ type source struct {
 	r        *reader
 	patterns map[string]pattern
 	called   *regexp.Regexp
-	defined  map[string][]string // name → ids
+	defined  map[string][]string // ids by name
 	files    []sourceFile
 }
 

@@ -36,7 +36,7 @@ func arrange(g graph.Graph, boxes []box) []point {
 	return places
 }
 
-// spiral puts n points on a sunflower: each a golden angle further than the last.
+// spiral places n points like the seeds of a sunflower: each is a golden angle further than the previous one.
 func spiral(n int) []point {
 	const cos, sin = -48325, 44268 // of the golden angle, in 1/65536
 	places := make([]point, n)

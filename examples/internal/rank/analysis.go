@@ -72,7 +72,7 @@ type Ranked struct {
 
 // Description is a name in prose that is also a thing in the code.
 type Description struct {
-	// Name is the word.
+	// Name is the word as the prose uses it.
 	Name string `json:"name"`
 	// Code is the id of the entity in the code.
 	Code string `json:"code"`

@@ -58,7 +58,7 @@ type File struct {
 	Kind string `json:"kind"`
 	// Language is the language's usual name.
 	Language string `json:"language"`
-	// Bytes is the size.
+	// Bytes is the size of the file.
 	Bytes int64 `json:"bytes"`
 	// Lines is the number of lines.
 	Lines int `json:"lines"`
@@ -66,7 +66,7 @@ type File struct {
 
 // Reason counts what was left out for one reason.
 type Reason struct {
-	// Reason says why.
+	// Reason says why the files or folders were left out.
 	Reason string `json:"reason"`
 	// Count is how many files or folders it concerns.
 	Count int `json:"count"`

@@ -47,13 +47,13 @@ type Gate struct {
 	live    map[string]instance
 	least   Levels
 	read    time.Time     // When the reading began that produced least.
-	next    time.Time     // No reading before this time.
+	next    time.Time     // No reading begins before this time.
 	reading bool          // A reading is running.
 	failed  bool          // The last reading timed out, or no instance has ever answered: do not wait for the next.
 	answer  chan struct{} // Closed when the reading has its result; nil if no caller waits.
 }
 
-// instance is an instance that has answered.
+// instance is what the gate knows about an instance that has answered.
 type instance struct {
 	knows Levels
 	seen  time.Time

@@ -18,12 +18,12 @@ const Version = 1
 const (
 	MaxRequest    = 1 << 10 // Bytes of goal and context together.
 	MaxPlan       = 2 << 10 // Bytes of all steps of the plan, as JSON; a longer list of steps is left out.
-	MaxTitle      = 120     // Bytes of a title.
+	MaxTitle      = 120     // The bytes of a title.
 	MaxName       = 120     // Bytes of the name of an input, of at most MaxNames.
 	MaxNames      = 16
 	MaxNeighbours = 8   // Predecessors, and successors, that are listed.
-	MaxLessons    = 4   // Lessons, the newest.
-	MaxLesson     = 400 // Bytes of a lesson.
+	MaxLessons    = 4   // The number of lessons, of which the newest are kept.
+	MaxLesson     = 400 // The bytes of a lesson.
 )
 
 // Brief is what a run knows about its job.

@@ -68,7 +68,7 @@ func parseCron(text string) (*cron, error) {
 		}
 	}
 	c := &cron{minute: sets[0], hour: sets[1], day: sets[2], month: sets[3], weekday: sets[4]}
-	if c.weekday&(1<<7) != 0 { // Sunday has two numbers.
+	if c.weekday&(1<<7) != 0 { // Sunday can be written as 0 and as 7.
 		c.weekday |= 1
 	}
 	c.anyHour = bits.OnesCount64(c.hour) == 24

@@ -43,9 +43,9 @@ type Options struct {
 }
 
 const (
-	// DefaultPayloadStart opens raw text.
+	// DefaultPayloadStart marks the beginning of raw text.
 	DefaultPayloadStart = "__PAYLOAD_START__"
-	// DefaultPayloadEnd closes raw text.
+	// DefaultPayloadEnd marks the end of raw text.
 	DefaultPayloadEnd = "__PAYLOAD_END__"
 	// DefaultMaxBytes is far above what a model writes in one answer.
 	DefaultMaxBytes = 8 << 20

@@ -39,7 +39,7 @@ func (sr *stringReader) read(key bool) {
 	sr.content(key, r)
 }
 
-// quotedPayload reads raw text whose markers stand inside the quotes.
+// quotedPayload reads raw text whose markers are inside the quotes.
 func (sr *stringReader) quotedPayload(at int, family quote) {
 	// The string has begun already for an array; rawPayload begins it, so take that back.
 	if top := sr.p.top(); top != nil && top.mark != '{' {
@@ -162,7 +162,7 @@ func opens(r rune) int {
 	return 0
 }
 
-// end closes a string whose closing quote stands here.
+// end closes a string whose closing quote is here.
 func (sr *stringReader) end(key bool, size int) {
 	sr.p.out = append(sr.p.out, '"')
 	sr.closed = sr.opened

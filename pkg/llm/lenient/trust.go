@@ -49,7 +49,7 @@ func (d *Doubt) String() string {
 type Reading struct {
 	// JSON is the value, compact, or nil.
 	JSON json.RawMessage
-	// Notes are the repairs.
+	// Notes are the repairs that were made.
 	Notes Notes
 	// Trust is the level of trust. Doubt is the first doubtful place of a guess, nil otherwise.
 	Trust Trust

@@ -17,7 +17,7 @@ type api struct {
 	done string
 }
 
-// The endpoints.
+// The endpoints of the APIs.
 const (
 	pathChat      = "/chat/completions"
 	pathResponses = "/responses"

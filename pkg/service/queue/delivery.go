@@ -14,7 +14,7 @@ type Delivery struct {
 	// Count is how often it was delivered, 1 for the first time; Stored is when it was published.
 	Count  int
 	Stored time.Time
-	// Receipt settles the delivery.
+	// Receipt is used to settle the delivery.
 	Receipt Receipt
 }
 

@@ -27,7 +27,7 @@ type Browser struct {
 	mu      sync.Mutex // Held during a call; guards the fields below.
 	page    context.Context
 	end     context.CancelFunc
-	crashed *crash // Of the page.
+	crashed *crash // Notices a crash of the page.
 }
 
 // crash is closed when a page has crashed.
@@ -48,7 +48,7 @@ func New(program, temp string, line *os.File) (*Browser, error) {
 	return &Browser{program: program, temp: temp, proxy: p}, nil
 }
 
-// Close ends the browser.
+// Close ends Chromium, if it runs.
 func (b *Browser) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,7 +16,7 @@ const (
 	maxCategories = 100
 )
 
-// Data is a table.
+// Data is the table of which a chart is drawn.
 type Data struct {
 	Columns []string
 	// Rows hold int64, float64, string, []byte or nil.

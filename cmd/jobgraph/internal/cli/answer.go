@@ -104,12 +104,12 @@ func (g inputs) answerer(q verb.Question, user string) (string, error) {
 	return "", fmt.Errorf("%w: %w", bus.ErrNotPermitted, f)
 }
 
-// userFlag declares who answers.
+// userFlag declares the flag that says who answers.
 func userFlag(c *cobra.Command, user *string) {
 	c.Flags().StringVar(user, "user", "", "who answers, for the record (USER of the environment); only the user may answer a question for one user")
 }
 
-// choose finds the request.
+// choose finds the open request that is meant: the named one, or the only one.
 func choose(open []verb.Question, job, request string) (verb.Question, error) {
 	var ids []string
 	for _, q := range open {

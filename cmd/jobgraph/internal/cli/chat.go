@@ -23,8 +23,8 @@ type chat struct {
 	runs
 	c      *client.Client
 	d      *dialog
-	about  events.Request // Common to all messages.
-	plain  bool           // Transitions are not shown.
+	about  events.Request // The fields that the requests of all messages share.
+	plain  bool           // Whether transitions are left out.
 	latest string         // The latest job.
 	jobs   []string
 	spent  events.Spent

@@ -17,7 +17,7 @@ const mostOffered = 100
 // offer returns completions read from the bus, or none if that fails: a shell cannot show errors here.
 func (a *app) offer(prefix string, list func(ctx context.Context, c *client.Client) ([]cobra.Completion, error)) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var found []cobra.Completion
-	if err := a.check(a); err == nil { // No command has run before.
+	if err := a.check(a); err == nil { // No command has resolved the settings before.
 		if c, err := a.connect(); err == nil {
 			defer c.Close()
 			found, _ = list(a.soft, c)

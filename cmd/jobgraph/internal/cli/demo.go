@@ -108,7 +108,7 @@ func (s *scene) lookup(name string) (string, bool) {
 	return value, ok
 }
 
-// strike ends a scene.
+// strike stops the stack of a scene and removes its files.
 func (s *scene) strike() error {
 	var err error
 	if s.stack != nil {

@@ -29,7 +29,7 @@ func (d *diagnosis) readers(ctx context.Context, c *client.Client, cards []event
 	}
 	pools, err := q.Pools(ctx)
 	if errors.Is(err, bus.ErrNotFound) {
-		return nil // The same.
+		return nil // Check has reported this too.
 	}
 	if err != nil {
 		return err

@@ -92,7 +92,7 @@ func (d folder) place() string {
 	return d.dir
 }
 
-// path is the folder as the store of trust knows it.
+// path returns the absolute path of the folder without links, as the store of trust records it.
 func (d folder) path() (string, error) {
 	path, err := filepath.Abs(d.dir)
 	if err == nil {
@@ -335,7 +335,7 @@ func (g folders) remember(e *examined, path string, given []string) error {
 
 // line asks for one line and reads nothing beyond it. The end of the input counts as an empty answer.
 func (g folders) line(prompt string) (string, error) {
-	_, _ = io.WriteString(g.app.sys.Stderr, prompt) // As in ask.
+	_, _ = io.WriteString(g.app.sys.Stderr, prompt) // If it cannot be shown, no answer is read.
 	read := make(chan string, 1)
 	go func() { // Ends with the line, at the latest with the process: a read of a terminal cannot be cancelled.
 		var text []byte

@@ -52,7 +52,7 @@ func (g views) see(arg string, show func(h *joblog.Log, c *client.Client) error)
 	})
 }
 
-// stateTable is the table of jobs.
+// stateTable returns the table for a list of jobs, without rows.
 func stateTable() output.Table {
 	return output.Table{
 		Head:     []string{"ID", "STATUS", "PROGRESS", "AGE", "TOOK", "GOAL"},

@@ -42,7 +42,7 @@ func (g views) planned(h *joblog.Log, c *client.Client) *planning {
 		}
 		for i := range list {
 			x := &list[i]
-			x.Prompt, x.Answer = nil, "" // For --prompts.
+			x.Prompt, x.Answer = nil, "" // They are shown with --prompts only.
 			p.Tokens += x.Tokens
 			p.CostUSD += x.CostUSD
 			p.TookMS += x.TookMS

@@ -26,7 +26,7 @@ type System struct {
 	Columns func() int
 	// Typing is true if Stdin is a terminal.
 	Typing bool
-	// Now is the clock.
+	// Now returns the current time.
 	Now func() time.Time
 	// Sandbox is the sandbox helper in this program.
 	Sandbox runner.Sandbox

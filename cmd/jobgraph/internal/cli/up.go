@@ -23,7 +23,7 @@ type upFlags struct {
 	folder                  folderFlags
 	ephemeral               bool
 	secure                  string
-	listens                 bool // --nats was given.
+	listens                 bool // Whether --nats was given.
 }
 
 func (g runs) upCommand() *cobra.Command {

@@ -31,7 +31,7 @@ type Crash struct {
 	Runner []string
 	Env    []string
 	Errors io.Writer
-	// Note prints what happens.
+	// Note prints a line about what happens.
 	Note func(format string, args ...any)
 	// Follow shows the job until its end and returns the tokens that it was charged.
 	Follow func(ctx context.Context) (tokens int64, err error)

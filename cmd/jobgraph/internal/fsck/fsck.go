@@ -15,7 +15,7 @@ import (
 // Kind is the kind of a finding, stable for programs.
 type Kind string
 
-// The kinds.
+// The kinds of findings.
 const (
 	LogShort       Kind = "log_short"       // The log lacks events that the saved state covers.
 	LogGone        Kind = "log_gone"        // There is a saved state but no log.

@@ -123,7 +123,7 @@ func aligned(lines [][]string) string {
 // leastColumn is the minimum width of the last column.
 const leastColumn = 8
 
-// firstColumns is how many columns are shown at every width, beside the last one.
+// firstColumns is how many columns from the left are shown at every width, in addition to the last one.
 const firstColumns = 1
 
 // narrowed returns the table without those columns before the last one that do not fit Width.
@@ -221,7 +221,7 @@ func escaped(text string) string {
 // obeyed reports whether a terminal acts on a character other than by starting a line.
 func obeyed(r rune) bool { return r != '\n' && drawing.Obeyed(r) }
 
-// yamlOf converts by way of JSON, so that names and their order are those of the events.
+// yamlOf converts through JSON, so that names and their order are those of the events.
 func yamlOf(w io.Writer, v any) error {
 	var text bytes.Buffer
 	if err := Line(&text, v); err != nil {

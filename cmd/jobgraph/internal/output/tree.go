@@ -19,17 +19,17 @@ import (
 type Tree struct {
 	// Now is the time up to which running SubJobs have lasted.
 	Now time.Time
-	// Paint adds colours.
+	// Paint colours the lines, or leaves them plain.
 	Paint Paint
 	// Width limits the columns of each line, Height the number of lines; 0 means no limit.
 	Width, Height int
-	// Legacy includes replaced versions.
+	// Legacy includes replaced versions of SubJobs.
 	Legacy bool
 	// Whole breaks notices that are too long for a line into several, instead of cutting them.
 	Whole bool
 }
 
-// Lines returns the lines of a state.
+// Lines formats the state of a job, one line per row of the tree.
 func (t Tree) Lines(s *graph.State) []string {
 	lines := []string{t.heading(s)}
 	for _, line := range t.notices(s) {

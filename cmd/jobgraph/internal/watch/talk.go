@@ -30,7 +30,7 @@ const (
 type Talk struct {
 	// Items are the live items; closed when there will be no more.
 	Items <-chan item.Item
-	// Paint adds colours.
+	// Paint colours the rows, or leaves them plain.
 	Paint output.Paint
 
 	speaker string            // The SubJob named by the latest heading.

@@ -19,7 +19,7 @@ func Zone(t testing.TB, name string) *time.Location {
 	return z
 }
 
-// Moment parses RFC 3339.
+// Moment parses a time in the form of RFC 3339.
 func Moment(t testing.TB, text string) time.Time {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, text)
@@ -31,7 +31,7 @@ func Moment(t testing.TB, text string) time.Time {
 
 // Expression is a cron expression with its meaning.
 type Expression struct {
-	// Text is the expression.
+	// Text is the expression as it is written.
 	Text string
 	// Minutes to Week are the values of its five fields; Sunday is 0.
 	Minutes, Hours, Days, Months, Week []int
