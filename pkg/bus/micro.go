@@ -243,8 +243,8 @@ func (s Services) Signer(ctx context.Context) (who *seal.Signer, asked bool, err
 }
 
 // Answer makes the answer of an Endpoint: a value as JSON, or an error in the one form of faults. Several faults are returned as the first
-// one, with a rejection as the body that lists all and has the id of the job, if there is one. Errors: any err that is no fault, and those
-// of encoding a value that JSON cannot express.
+// one, with a rejection as the body that lists all and has the id of the job, if there is one. Errors: any err that is not a fault, and
+// those of encoding a value that JSON cannot express.
 func Answer(job string, value any, err error) (body []byte, fault *events.Fault, _ error) {
 	var faults events.Faults
 	switch {

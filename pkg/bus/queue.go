@@ -27,8 +27,8 @@ type ConsumerSpec struct {
 	MaxAckPending int
 	// Bounded keeps the limit of an existing consumer, because another process may have set it.
 	Bounded bool
-	// Group, if set, pins the consumer to one reader at a time; the others stand by. A pin is no lock: it passes on when
-	// its reader has not pulled for PinTTL (0 means 2 s), alive or not.
+	// Group, if set, pins the consumer to one reader at a time; the others stand by. A pin is not a lock: another reader
+	// gets it when its reader has not pulled for PinTTL (0 means 2 s), alive or not.
 	Group  string
 	PinTTL time.Duration
 	// StartSeq is the first sequence to deliver when the consumer is created; 0 means the first that exists.

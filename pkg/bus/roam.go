@@ -38,7 +38,7 @@ func (b *Bus) roam() {
 		if silent++; silent >= roamAfter && vain < servers {
 			silent, vain = 0, vain+1
 			b.logger.Warn("server does not answer for its cluster, trying another one", "server", b.nc.ConnectedUrlRedacted())
-			_ = b.nc.ForceReconnect() // It fails if the connection was closed meanwhile, or is reconnecting already.
+			_ = b.nc.ForceReconnect() // It fails if the connection was closed, or is reconnecting already.
 		}
 	}
 }

@@ -88,7 +88,7 @@ func (s *served) open(pool string) {
 	}
 }
 
-// next returns the work of a pool that came while its consumer was looked up. With the last of it the lookup is over.
+// next returns the work of a pool that came while its consumer was looked up. Once it returns none, the lookup is over.
 func (s *served) next(pool string, exists bool) []heldWork {
 	s.mu.Lock()
 	defer s.mu.Unlock()

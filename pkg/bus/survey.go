@@ -20,7 +20,7 @@ type Survey struct {
 	Lost []LostJob
 	// Quarantined are the ids of quarantined jobs, sorted.
 	Quarantined []string
-	// Unknown are those of them whose cause is something that this release does not understand but another may.
+	// Unknown are the quarantined jobs whose cause is something that this release does not understand but another may.
 	Unknown []string
 }
 
@@ -91,7 +91,7 @@ func (s Streams) headless(ctx context.Context, job string) (bool, error) {
 	}
 	value, _, err := s.bus.State().GetLeader(ctx, job)
 	if errors.Is(err, ErrNotFound) {
-		return false, nil // The job was deleted meanwhile.
+		return false, nil // The job was deleted in the meantime.
 	}
 	h, ok := kept.ReadHead(value)
 	return err == nil && ok && h.InMotion(), err

@@ -23,8 +23,8 @@ const (
 	// deadLimit is how many dead letters are kept, deadAge for how long.
 	deadLimit = 1_000
 	deadAge   = 30 * 24 * time.Hour
-	// liveAge, liveBytes and livePerSubJob limit the live items that are kept: for an hour, in bytes, and messages of one
-	// SubJob.
+	// liveAge, liveBytes and livePerSubJob limit the live items that are kept: their age, the bytes of all of them, and the
+	// messages of one SubJob.
 	liveAge       = time.Hour
 	liveBytes     = 256 << 20
 	livePerSubJob = 20_000

@@ -78,7 +78,7 @@ func (k KV) Watch(ctx context.Context, ready func(), seen func(Entry)) (stop fun
 }
 
 // Each calls seen for every key, one at a time, so that not all values have to fit into memory. A key that changes
-// meanwhile comes again.
+// during the call is seen again.
 func (k KV) Each(ctx context.Context, seen func(Entry)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -301,8 +301,8 @@ func (c *Client) closedSo(ctx context.Context, subject string, closed *events.In
 	return ok && was.Action == closed.Action && was.By == closed.By && bytes.Equal(was.Answer, closed.Answer), nil
 }
 
-// deleteRest removes what an interrupted operation may have left: the state, if a deletion was interrupted after the log;
-// journals, if an import was interrupted before it.
+// deleteRest removes what an interrupted operation may have left: the state, if a deletion was interrupted after it had
+// removed the log; journals, if an import was interrupted before it wrote the log.
 func (c *Client) deleteRest(ctx context.Context, job string) error {
 	_, err := c.Get(ctx, job)
 	if err == nil {

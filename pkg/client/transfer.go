@@ -158,7 +158,7 @@ func (a Archive) bringBlobs(ctx context.Context, x *Export) error {
 
 // holds checks that every record of another export is among these, in the same order. Facts that the scheduler derives do
 // not count, since it may have added some, or published them before the import. If an import brought an unclaimed run,
-// another end of it is accepted: such a run may have been executed here meanwhile, and that end counts.
+// another end of it is accepted: such a run may have been executed here in the meantime, and that end counts.
 func (x *Export) holds(other *Export) error {
 	mine, theirs := events.NewNames(x.Prefix).Prefix(), events.NewNames(other.Prefix).Prefix()
 	at := 0

@@ -51,5 +51,5 @@ func (c *Client) absent(ctx context.Context, job string) error {
 	return fmt.Errorf("%w: %w: %w", ErrNotFound, ErrNotAdmitted, f)
 }
 
-// admissionBound limits the question why no job is admitted.
+// admissionBound limits the wait for the answer why no job is admitted.
 const admissionBound = time.Second

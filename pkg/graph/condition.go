@@ -9,8 +9,8 @@ import (
 )
 
 // Condition is a parsed `when`: comparisons of values in the results of direct predecessors, joined by and, or, not and
-// parentheses. "survey.files > 0 and not survey.partial". An operand is "<SubJob>.<path>"; alone it is true if the value exists
-// and is not false, null, 0 or "". A missing value equals nothing.
+// parentheses, such as "survey.files > 0 and not survey.partial". An operand is "<SubJob>.<path>"; alone it is true if the value
+// exists and is not false, null, 0 or "". A missing value equals nothing.
 type Condition struct {
 	op          string
 	left, right *Condition

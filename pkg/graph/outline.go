@@ -84,8 +84,8 @@ func (j *Job) Steps(yield func(int, *SubJobState) bool) {
 	}
 }
 
-// Stand fills in the place of a SubJob, with at most this many predecessors and as many successors, in their order. Its time is
-// linear in the number of neighbours; it reuses the space of s.
+// Stand fills in the place of a SubJob, with up to most predecessors and as many successors, in their order. Its time is linear
+// in the number of neighbours; it reuses the space of s.
 func (j *Job) Stand(subjob string, most int, s *Standing) {
 	j.outline.update()
 	*s = Standing{Of: len(j.outline.order), Before: s.Before[:0], After: s.After[:0]}

@@ -41,14 +41,15 @@ type State struct {
 	Outcome string `json:"outcome,omitempty"`
 	// Notices are the planner's messages to the person before the SubJobs begin, at most MaxNotices.
 	Notices events.Faults `json:"notices,omitempty"`
-	// Counts is the number of SubJobs per status, Progress sums it up; View and saving update both.
+	// Counts is the number of SubJobs per status, Progress sums them up; View and saving update both.
 	Counts   map[events.Status]int `json:"counts"`
 	Progress Progress              `json:"progress"`
 	// Cost is what was spent so far.
 	Cost events.Spent `json:"cost,omitzero"`
 	// RequestSeq is the sequence of job.requested.
 	RequestSeq uint64 `json:"request_seq"`
-	// Turn counts changes of status, Epoch lives of the job: 1, and one more for each return from an end.
+	// Turn counts the changes of status. Epoch counts the lives of the job: it is 1 at first, and one more after each
+	// return from an end.
 	Turn  int `json:"turn"`
 	Epoch int `json:"epoch"`
 	// ControlSeq is the sequence of the last event on the control subject.
@@ -90,7 +91,7 @@ const MaxNotices = 16
 
 // Progress counts SubJobs of the present graph.
 type Progress struct {
-	// Done have a result or were skipped, Total is all but legacy.
+	// Done counts the SubJobs that have a result or were skipped, Total all that are not legacy.
 	Done  int `json:"done"`
 	Total int `json:"total"`
 }

@@ -37,7 +37,7 @@ func (t *TLS) validate() error {
 	return nil
 }
 
-// certificates are the contents of the files of a TLS. Safe for concurrent use.
+// certificates are the contents of the files of a TLS. They are safe for concurrent use.
 type certificates struct {
 	TLS
 	now func() time.Time

@@ -184,7 +184,7 @@ func (s *shelf) built() bool {
 	}
 }
 
-// fill reads and indexes the documents of a base. It skips one that was removed meanwhile.
+// fill reads and indexes the documents of a base. It skips a document that was removed in the meantime.
 func (s *shelf) fill(ctx context.Context, from Store, b bases.Base, list []events.Ref) error {
 	for _, ref := range list {
 		if int64(s.index.Size())+ref.Size > MaxIndexed {

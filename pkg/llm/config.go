@@ -229,7 +229,8 @@ func (m ModelConfig) filled(name string) ModelConfig {
 	return m
 }
 
-// patience is the default of Idle. Models that think long, and local ones that are loaded or read a long prompt, send nothing meanwhile.
+// patience is the default of Idle. Models that think long, and local ones that are loaded or read a long prompt, send
+// nothing during that time.
 func (m ModelConfig) patience() time.Duration {
 	if m.Effort == "high" || near(m.BaseURL) {
 		return 5 * time.Minute

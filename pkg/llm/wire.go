@@ -113,7 +113,7 @@ func looseParts(data []byte) []loosePart {
 // maxDepth limits the nesting of a content, since each level is decoded again.
 const maxDepth = 16
 
-// depth returns how many brackets are open at most, ignoring strings.
+// depth returns the maximum number of brackets that are open at once, ignoring strings.
 func depth(data []byte) int {
 	open, deepest, quoted := 0, 0, false
 	for i := 0; i < len(data); i++ {

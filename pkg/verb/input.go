@@ -89,7 +89,8 @@ type Forking struct {
 	NewID string `json:"new_id,omitempty"`
 	// Before is the SubJob to run again, with everything that depends on it; empty keeps all results.
 	Before string `json:"before,omitempty"`
-	// Model is the model of all experts that run. Expert executes Before, Prompt is its goal, or Result is its result.
+	// Model is the model of all experts that run. Expert executes the SubJob Before and Prompt is its goal; or Result
+	// is its result, and it does not run.
 	Model  string          `json:"model,omitempty"`
 	Expert string          `json:"expert,omitempty"`
 	Prompt string          `json:"prompt,omitempty"`

@@ -60,8 +60,8 @@ type ChatChoice struct {
 	FinishReason *string    `json:"finish_reason"`
 }
 
-// ChatReply is a message of the assistant, or a piece of it. Reasoning is what planner and experts say meanwhile; a message that is
-// not streamed has none.
+// ChatReply is a message of the assistant, or a piece of it. Reasoning is what planner and experts say before the answer; a message
+// that is not streamed has none.
 type ChatReply struct {
 	Role      string  `json:"role,omitempty"`
 	Content   *string `json:"content,omitempty"`

@@ -26,7 +26,7 @@ type Settings struct {
 	Programs, Other string
 	// Seed determines faults and jobs; the same seed gives the same faults in the same order.
 	Seed uint64
-	// Duration is how long faults happen; Faults, if not 0, ends them earlier, after that many.
+	// Duration is how long faults happen. Faults, if not 0, ends them earlier, after that number.
 	Duration time.Duration
 	Faults   int
 	// Servers is 1, or 3 for a cluster.
@@ -35,8 +35,8 @@ type Settings struct {
 	// Worker is the command line of a third-party worker, to which the name of its pool is appended; may be empty.
 	Rolling bool
 	Worker  string
-	// Roles is a folder of `jobgraph init --secure`, of either release: everyone has its key and its role on the bus. Empty for a bus
-	// without roles.
+	// Roles is a folder of `jobgraph init --secure`, of either release: everyone has its key and its role on the bus. It is empty for a
+	// bus without roles.
 	Roles string
 	// Log gets a line per fault; Keep keeps the folder of the campaign.
 	Log  io.Writer

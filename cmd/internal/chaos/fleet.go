@@ -300,7 +300,7 @@ func (p *process) gone() {
 		return
 	case <-late.C:
 	}
-	_ = cmd.Process.Kill() // It may have ended meanwhile.
+	_ = cmd.Process.Kill() // It may have ended in the meantime.
 	<-ended
 }
 

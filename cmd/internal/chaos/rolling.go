@@ -37,8 +37,8 @@ func tour() []string {
 	return append(append(all, upgrade...), scheduler, planner, runner)
 }
 
-// Stay is one stop of the tour: how long a mix lasted, how many jobs were accepted and ended meanwhile, and how many batches of
-// work there were.
+// Stay is one stop of the tour: how long a mix lasted, how many jobs were accepted and ended during that time, and how many
+// batches of work there were.
 type Stay struct {
 	Mix      string        `json:"mix"`
 	Lasted   time.Duration `json:"lasted"`

@@ -29,7 +29,7 @@ type message struct {
 	} `json:"parts"`
 }
 
-// task is the work on a message.
+// task is a task in the sense of A2A: the work on a message.
 type task struct {
 	ID        string     `json:"id"`
 	ContextID string     `json:"contextId"`

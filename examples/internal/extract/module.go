@@ -33,7 +33,7 @@ func (g *golang) imports(f *goFile) {
 	}
 }
 
-// importID is the package of this tree that the path means, else a library, which is added.
+// importID returns the package of this tree that the path means, or else a library, which it adds.
 func (g *golang) importID(target string) string {
 	for _, base := range slices.Sorted(maps.Keys(g.modules)) {
 		module := g.modules[base]

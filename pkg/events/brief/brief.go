@@ -176,8 +176,8 @@ func ReadRest(blob json.RawMessage) (*Rest, error) {
 	return rest, nil
 }
 
-// Complete fills in what was left out. It keeps at most this many steps of a long plan, those around the step of the brief. It does
-// not change rest; nil changes only the number of steps.
+// Complete fills in what was left out. It keeps up to most steps of a long plan, those around the step of the brief. It does not
+// change rest; nil changes only the number of steps.
 func (b *Brief) Complete(rest *Rest, most int) {
 	if rest == nil {
 		rest = &Rest{}
@@ -216,7 +216,7 @@ func (b *Brief) statuses() map[string]Status {
 	return known
 }
 
-// near takes over a plan with at most this many steps, those around the step of the brief.
+// near takes over a plan with up to most steps, those around the step of the brief.
 func (b *Brief) near(p *Plan, most int) {
 	if p == nil {
 		return

@@ -61,7 +61,7 @@ func Read(history json.RawMessage) []Item {
 	return list
 }
 
-// Newest returns the last items of a history whose texts have at most this many bytes together.
+// Newest returns the last items of a history whose texts have up to most bytes together.
 func Newest(history []Item, most int) []Item {
 	for n := range slices.Backward(history) {
 		if most -= len(history[n].Text) + weight; most < 0 {

@@ -18,7 +18,7 @@ var zoneNames string
 const mostClose = 3
 
 // CheckZone returns a fault if a time zone does not exist; its hint proposes names that are close to it. An empty name is
-// no fault.
+// not a fault.
 func CheckZone(field, name string, zones Zones) *events.Fault {
 	if name == "" {
 		return nil

@@ -35,7 +35,8 @@ const (
 	MissedAll  Missed = "all"  // A run for each, one after the other; only the latest MaxWaiting if there are more.
 )
 
-// MaxWaiting limits the waiting runs of one schedule. PreviousInput is the input that tells a run about the previous one; Label the label of its jobs.
+// MaxWaiting limits the waiting runs of one schedule. PreviousInput is the input that tells a run about the previous
+// one; Label is the key of the label of its jobs.
 const (
 	Label         = "schedule"
 	MaxWaiting    = 100

@@ -7,7 +7,7 @@ type pause struct {
 	// at is the position of the break or comma, out the length of the output there, quote the position of the quote after
 	// it.
 	at, out, quote int
-	// blank is true while only blanks have followed; set, once a quote has.
+	// blank is true while only blanks have followed; set is true once a quote has followed.
 	blank, set bool
 }
 

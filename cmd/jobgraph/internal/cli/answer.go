@@ -82,8 +82,8 @@ func (g inputs) answer(job, request, user string, build func(q verb.Question) (a
 	})
 }
 
-// answerer returns the name to record: the given user, else the one whose key signs, else the user logged in here. A question for another person needs an
-// explicit user.
+// answerer returns the name to record: the given user, else the one whose key signs, else the user logged in here. A question for another
+// person needs an explicit user.
 func (g inputs) answerer(q verb.Question, user string) (string, error) {
 	if user == "" && g.app.by() == "" {
 		return "", nil
@@ -299,7 +299,7 @@ func (g inputs) inputs(ctx context.Context, c *client.Client, ids []string) erro
 	for _, id := range ids {
 		h, err := c.Logs().Fold(ctx, id, 0)
 		if errors.Is(err, bus.ErrNotFound) {
-			continue // It was deleted meanwhile.
+			continue // The job was deleted in the meantime.
 		}
 		if err != nil {
 			aside, lookErr := g.app.quarantine(ctx, c, id, true)

@@ -17,7 +17,7 @@ import (
 )
 
 // readers checks that the consumers have readers: one without pull requests has no service behind it, unless the service is busy
-// and asks for no more.
+// and therefore asks for none.
 func (d *diagnosis) readers(ctx context.Context, c *client.Client, cards []events.Card) error {
 	q := c.Bus().Queues()
 	intake, err := q.Info(ctx, c.Names().Intake, q.IntakeConsumer().Durable)

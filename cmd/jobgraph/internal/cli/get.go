@@ -374,7 +374,7 @@ type subjobDescription struct {
 	Ref    *events.Ref     `json:"output_ref,omitempty"`
 	// Artifacts are the files of its result.
 	Artifacts []joblog.Artifact `json:"artifacts,omitempty"`
-	// Limits are the limits of its runs, and whose they are.
+	// Limits are the limits of its runs, each with who set it.
 	Limits  []joblog.Limit  `json:"limits,omitempty"`
 	Why     []graph.Blocker `json:"why,omitempty"`
 	Lessons []string        `json:"lessons,omitempty"`
