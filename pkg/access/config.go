@@ -176,7 +176,7 @@ func (g grant) response() string {
 	return ""
 }
 
-// write writes the user of an identity.
+// write writes the configuration of an identity's user: its key and its permissions.
 func (i *Identity) write(b *strings.Builder, n events.Names) {
 	p := i.Permissions(n)
 	fmt.Fprintf(b, "      { # %s, %s\n        nkey: %s\n", i.Name, i.Role, i.Key)

@@ -65,7 +65,7 @@ type aside struct {
 // cut leaves out headers and body.
 func (a *aside) cut() { a.Cut, a.Header, a.Body = true, nil, nil }
 
-// message returns the dead letter of a kind.
+// message returns the message that stores a dead letter of a kind.
 func (l DeadLetters) message(kind string, a *aside) events.Message {
 	header := maps.Clone(a.Header)
 	if header == nil {

@@ -143,7 +143,7 @@ func (q *Queues) named(ctx context.Context, name, prefix string) (map[string]Con
 	return found, nil
 }
 
-// Server describes the server.
+// Server describes the NATS server that this connection uses.
 type Server struct {
 	// Version and ID are those of the server; URL is its address, without credentials.
 	Version string `json:"version"`

@@ -85,7 +85,8 @@ func (q *Queues) IntakeConsumer() ConsumerSpec {
 	return ConsumerSpec{Stream: q.bus.names.Intake, Durable: "intake", Filters: []string{q.bus.names.Request()}, MaxAckPending: IntakeAhead}
 }
 
-// SchedulerConsumer is the consumer of partition p out of of: it gets the shards s with s mod of = p.
+// SchedulerConsumer is the consumer of partition p, where of is the number of partitions: it gets the shards s with s
+// mod of = p.
 func (q *Queues) SchedulerConsumer(p, of int) ConsumerSpec {
 	c := ConsumerSpec{
 		Stream: q.bus.names.Log, Durable: schedulerDurable(p, of), Filters: []string{q.bus.names.AllEvents()},

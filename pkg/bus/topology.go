@@ -101,7 +101,7 @@ func optional(n events.Names, stream string) bool {
 	return stream == item.LiveSubjects(n).Stream() || stream == item.Stream(n)
 }
 
-// buckets are the key-value buckets.
+// buckets returns the streams of the key-value buckets.
 func buckets(n events.Names) []jetstream.StreamConfig {
 	return []jetstream.StreamConfig{
 		bucket(n.State, "saved states of jobs", markerTTL),

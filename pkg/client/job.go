@@ -37,7 +37,7 @@ type Job struct {
 	Result    json.RawMessage `json:"result"`
 	ResultRef *events.Ref     `json:"result_ref"`
 	Error     *events.Fault   `json:"error"`
-	// Cost is the cost so far.
+	// Cost is what the job has cost so far.
 	Cost events.Spent `json:"cost"`
 	// SubJobs are the nodes; empty for a state stored in several keys.
 	SubJobs []SubJob `json:"subjobs"`

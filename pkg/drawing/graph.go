@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Graph is the graph to draw.
+// Graph is what Draw draws: nodes, each with the nodes that it depends on.
 type Graph struct {
 	// Title is printed above the picture.
 	Title string `json:"title,omitempty"`

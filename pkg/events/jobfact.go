@@ -182,7 +182,7 @@ type JobAdvanced struct {
 	Transitions []Transition `json:"transitions"` // Transitions are in the order in which they happened.
 }
 
-// Transition is one transition of one SubJob.
+// Transition is one change of the status of a SubJob.
 type Transition struct {
 	SubJob     string `json:"subjob"`        // SubJob is the SubJob that moved.
 	Run        int    `json:"run,omitempty"` // Run is the run that moved.

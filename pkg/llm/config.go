@@ -49,8 +49,8 @@ type ModelConfig struct {
 	Extra map[string]any `yaml:"extra"`
 	// Timeout limits one attempt, including the whole stream; 0 means 10m.
 	Timeout time.Duration `yaml:"timeout"`
-	// Idle limits the silence before and within a streamed answer; comments of the provider are silence. 0 means 2m, and 5m with effort
-	// high or at an address of this machine or a private network, where a model may have to be loaded first.
+	// Idle limits the silence before and within a streamed answer; comments in the stream count as silence. 0 means 2m, but 5m with
+	// effort high or at an address of this machine or a private network, where a model may have to be loaded first.
 	Idle time.Duration `yaml:"idle"`
 	// Retries is how often a failed attempt is repeated; nil means 3. An attempt that used up its time is repeated once
 	// at most.

@@ -87,7 +87,7 @@ type anthropicDecoder struct {
 	usage  anthropicUsage
 	blocks []*anthropicBuilding
 	at     map[int]*anthropicBuilding
-	// latest is the latest event.
+	// latest is the event that was read last.
 	latest anthropicEvent
 }
 

@@ -36,7 +36,7 @@ type endless struct {
 	model  *llmtest.Server
 	tokens atomic.Int64 // The tokens that the model has written in total.
 
-	speaking, called chan struct{}  // One value per started stream, and per call.
+	speaking, called chan struct{}  // One value per stream that has started, and one per call.
 	silent           chan streamEnd // One value per closed stream.
 	left             chan time.Time // One value per ended call.
 }

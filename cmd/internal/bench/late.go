@@ -10,7 +10,7 @@ import (
 type lateness struct {
 	// said counts results, applied those that had an effect: that completed a SubJob or finished a job.
 	said, applied int
-	// tokens are the charged tokens.
+	// tokens are the tokens charged in that time.
 	tokens int64
 }
 

@@ -20,7 +20,7 @@ const (
 
 // Sample is what one trial measured.
 type Sample struct {
-	// Side is floor (the baseline), pure or claimed.
+	// Side is the side that ran, such as SideFloor.
 	Side string `json:"side"`
 	// SubJobs is the number of SubJobs; Seconds is the time from the first submission to the end of the last job, as seen
 	// by the client.

@@ -96,7 +96,7 @@ func (t *trace) ack(m bus.Tapped) (what, string) {
 	return nothing, ""
 }
 
-// first returns the index of the first of a kind, -1 for none.
+// first returns the index of the first observed message of a kind, -1 for none.
 func (t *trace) first(k what) int {
 	for i := range t.list {
 		if t.list[i].what == k {
@@ -106,7 +106,7 @@ func (t *trace) first(k what) int {
 	return -1
 }
 
-// all returns all of a kind.
+// all returns the observed messages of a kind, in order.
 func (t *trace) all(k what) []seen {
 	var list []seen
 	for _, s := range t.list {

@@ -60,7 +60,7 @@ type File struct {
 	Language string `json:"language"`
 	// Bytes is the size of the file.
 	Bytes int64 `json:"bytes"`
-	// Lines is the number of lines.
+	// Lines is the number of lines in the file.
 	Lines int `json:"lines"`
 }
 

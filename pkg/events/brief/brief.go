@@ -64,7 +64,7 @@ type Request struct {
 	Attachments []string `json:"attachments,omitempty"`
 }
 
-// Plan is a plan in execution.
+// Plan is the plan of the job at the time when the work was issued.
 type Plan struct {
 	Version int    `json:"version,omitempty"` // Version counts the versions of the graph, from 1.
 	Title   string `json:"title,omitempty"`   // Title is the plan's title.

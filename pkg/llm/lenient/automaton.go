@@ -49,7 +49,7 @@ type span struct {
 	key, odd bool
 }
 
-// bracket is one bracket; it never changes.
+// bracket is an opening bracket of the value; it never changes.
 type bracket struct {
 	mark  byte
 	at    int

@@ -85,7 +85,7 @@ type Answer struct {
 	Type string `yaml:"type"`
 }
 
-// finish returns the finish reason.
+// finish returns the finish reason to send.
 func (a Answer) finish() string {
 	switch {
 	case a.Finish != "":

@@ -115,7 +115,7 @@ func output(q Question, a Answer) []object {
 	return items
 }
 
-// stream sends an answer as a stream.
+// stream sends an answer as server-sent events, with the fault that it may have.
 func (s api) stream(w http.ResponseWriter, r *http.Request, q Question, a Answer) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)

@@ -47,7 +47,7 @@ type Run struct {
 	soon    int
 	closed  bool
 
-	hasty, waits bool // Whether it is in the writer's lists; guarded by the writer's lock.
+	hasty, waits bool // Whether the run is in the writer's soon list, and in its later list; guarded by the writer's lock.
 }
 
 // Show adds to an item. Its text continues the text of the item with the same ID; with an Offset of 0 the text starts again. Job,

@@ -29,7 +29,7 @@ type series struct {
 	x, y []float64
 }
 
-// axis is the horizontal axis.
+// axis describes the horizontal axis of a chart.
 type axis struct {
 	// categories are the labels at 0, 1, 2 …; nil for numbers and times.
 	categories []string

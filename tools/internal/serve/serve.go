@@ -16,7 +16,7 @@ import (
 type Settings struct {
 	// Dir is the workspace whose files the tools may use.
 	Dir place.Dir
-	// Version is the version of the program.
+	// Version is the version that the server tells its clients.
 	Version string
 	// Browser is what the tool browser works with. If it is set, no other tool is offered: tools that reach the web run in a
 	// separate program.

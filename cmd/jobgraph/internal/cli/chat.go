@@ -260,7 +260,7 @@ func (s *chat) command(ctx context.Context, words []string) error {
 	return err
 }
 
-// see reads a job and shows something of it.
+// see reads a job and passes it to show.
 func (s *chat) see(ctx context.Context, job string, show func(h *joblog.Log) error) error {
 	if job == "" {
 		return errors.New("there is no job yet")

@@ -13,7 +13,7 @@ import (
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// System is the environment of the process.
+// System is the environment of the process, which tests can replace.
 type System struct {
 	host.System
 	// Name is what the program was called by; jobgraph if empty.

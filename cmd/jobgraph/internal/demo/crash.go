@@ -40,7 +40,7 @@ type Crash struct {
 // held is how many calls the world holds before the runner is killed.
 const held = 2
 
-// Run plays the crash. The error says if the counts are not as required.
+// Run plays the crash. It returns an error if the counts are not as required.
 func (c *Crash) Run(ctx context.Context) (counts Counts, err error) {
 	one, err := c.start(ctx)
 	if err != nil {

@@ -31,7 +31,7 @@ type Settings struct {
 // startBound limits the start of a server; recovering a large store takes time.
 const startBound = 60 * time.Second
 
-// Server is a running server.
+// Server is a running NATS server that owns the folder of its streams.
 type Server struct {
 	nats  *server.Server
 	store string

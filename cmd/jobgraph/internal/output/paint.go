@@ -24,7 +24,7 @@ func (p Paint) Added(text string) string { return p.code("32", text) }
 // Removed colours a line that was removed.
 func (p Paint) Removed(text string) string { return p.code("31", text) }
 
-// Status colours a text by a status.
+// Status gives a text the colour of a status.
 func (p Paint) Status(s events.Status, text string) string {
 	switch s {
 	case events.Finished:

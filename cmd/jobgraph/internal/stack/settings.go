@@ -15,7 +15,7 @@ import (
 	scheduler "github.com/jobgraph/jobgraph/services/scheduler/app"
 )
 
-// Services are the individual settings of the services.
+// Services holds the settings that each service has of its own.
 type Services struct {
 	Runner    runner.Settings
 	Planner   planner.Settings

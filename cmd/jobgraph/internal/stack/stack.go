@@ -59,7 +59,7 @@ const (
 	glance     = 2 * time.Millisecond // The interval of readiness checks, since Health does not notify.
 )
 
-// Stack is a running stack.
+// Stack is the running server with the services on it.
 type Stack struct {
 	settings Settings
 	server   *embed.Server

@@ -79,7 +79,7 @@ func (e *Expression) shown(wall time.Time) bool {
 	return fits && slices.Contains(e.Months, int(wall.Month())) && slices.Contains(e.Hours, wall.Hour()) && slices.Contains(e.Minutes, wall.Minute())
 }
 
-// Enumerate steps through time minute by minute and returns the matching times after from, up to to.
+// Enumerate steps through time minute by minute and returns the matching times later than from and not later than to.
 func (e *Expression) Enumerate(from, to time.Time, zone *time.Location) []time.Time {
 	wall := func(at time.Time) time.Time {
 		l := at.In(zone)
