@@ -46,7 +46,7 @@ type grant struct {
 	many    bool // A request gets several reply messages.
 }
 
-// grants are what the account of an identity outside the engine imports.
+// grants returns what the account of an identity outside the engine imports.
 func (i *Identity) grants(n events.Names) []grant {
 	var list []grant
 	for _, row := range Table(n) {

@@ -43,7 +43,7 @@ type Identity struct {
 	Rights []verb.Role `json:"rights,omitempty"`
 }
 
-// Inbox is the prefix of reply subjects; no other identity may read them.
+// Inbox returns the prefix of reply subjects; no other identity may read them.
 func (i *Identity) Inbox() string { return "_INBOX_" + i.Name }
 
 // Check returns what makes an identity unusable, as an *events.Fault.

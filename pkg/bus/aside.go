@@ -168,7 +168,8 @@ func (l DeadLetters) group(subject string) string {
 	return strings.Join(tokens, ".")
 }
 
-// level returns the size to which the largest parts must shrink so that the sum of all is at most most; at least 1.
+// level returns the size to which the largest parts must shrink so that all parts together do not exceed most; at least
+// 1.
 func level(parts []int, most int) int {
 	slices.Sort(parts)
 	for i, n := range parts {

@@ -227,7 +227,7 @@ func (l DeadLetters) Requeue(ctx context.Context, a *DeadLetter) error {
 	return l.Drop(ctx, a)
 }
 
-// Signer is Delivery.Signer for the sender of a request that was set aside.
+// Signer is like Delivery.Signer, for the sender of a request that was set aside.
 func (l DeadLetters) Signer(a *DeadLetter) (who *seal.Signer, asked bool, err error) {
 	return l.bus.sealing.signer(&a.Message, a.Stored)
 }

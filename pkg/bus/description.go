@@ -161,7 +161,8 @@ func (o Blobs) sound(ctx context.Context, job, digest string) (*blobInfo, uint64
 	return o.described(ctx, job, digest, func(info *blobInfo, at uint64) error { return o.writeTo(ctx, info, at, digest, io.Discard) })
 }
 
-// only is info for a reader that passes bytes on before it knows their digest: among several descriptions it returns the sound one.
+// only is like info, for a reader that passes bytes on before it knows their digest: among several descriptions it
+// returns the sound one.
 func (o Blobs) only(ctx context.Context, job, digest string) (*blobInfo, uint64, error) {
 	info, at, err := o.info(ctx, job, digest)
 	if err != nil {

@@ -38,8 +38,8 @@ func (i *Items) Send(job, subjob string, body []byte) error {
 	return i.bus.PublishCore(i.names.SubJob(job, subjob), nil, body)
 }
 
-// Confirm is Send, and returns the acknowledgement: when it has come, everything that this process sent before is stored,
-// too. Ack.Wait returns ErrUnavailable without a stream.
+// Confirm is like Send, and returns the acknowledgement: when it has come, everything that this process sent before is
+// stored, too. Ack.Wait returns ErrUnavailable without a stream.
 func (i *Items) Confirm(job, subjob string, body []byte) (Ack, error) {
 	if err := i.bus.Ready(); err != nil {
 		return Ack{}, err

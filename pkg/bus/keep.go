@@ -237,7 +237,7 @@ func (s Services) submit(ctx context.Context, subject string, r keeping) (uint64
 	return made.Revision, err
 }
 
-// poolOf is the pool that a card names.
+// poolOf returns the pool that a card names.
 func poolOf(card []byte) string {
 	var c struct {
 		Pool string `json:"pool"`

@@ -178,14 +178,14 @@ func (k KV) Update(ctx context.Context, key string, value []byte, revision uint6
 	})
 }
 
-// UpdateFor is Update of a key that expires after ttl, at least a second.
+// UpdateFor is like Update, for a key that expires after ttl, at least a second.
 func (k KV) UpdateFor(ctx context.Context, key string, value []byte, revision uint64, ttl time.Duration) (uint64, error) {
 	return k.orSubmit(ctx, key, keeping{Op: keepPut, Value: value, TTL: ttl, Last: &revision}, func() (uint64, error) {
 		return k.write(key, value, ttl, ExpectLast(revision)).Wait(ctx)
 	})
 }
 
-// UpdateAsync is Update without waiting.
+// UpdateAsync is like Update, without waiting.
 func (k KV) UpdateAsync(key string, value []byte, revision uint64) Ack {
 	return k.write(key, value, 0, ExpectLast(revision))
 }

@@ -33,7 +33,8 @@ func (s Services) Serve(name, version string, metadata map[string]string, endpoi
 	return s.serve(micro.Config{Name: name, Version: version, Metadata: metadata}, endpoints, describe)
 }
 
-// ServeEach is Serve for endpoints that each process answers for itself: a request gets one answer from each process, see Gather.
+// ServeEach is like Serve, for endpoints that each process answers for itself: a request gets one answer from each
+// process, see Gather.
 func (s Services) ServeEach(name, version string, metadata map[string]string, endpoints map[string]Endpoint, describe func(verb string) map[string]string) (stop func(), err error) {
 	return s.serve(micro.Config{Name: name, Version: version, Metadata: metadata, QueueGroupDisabled: true}, endpoints, describe)
 }

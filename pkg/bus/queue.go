@@ -66,7 +66,7 @@ type Queues struct {
 	pulls patience // How long pull requests stay open.
 }
 
-// PoolConsumer is the only consumer of a pool of our runners; "~planner" is the pool of planners.
+// PoolConsumer returns the only consumer of a pool of our runners; "~planner" is the pool of planners.
 func (q *Queues) PoolConsumer(pool string) ConsumerSpec {
 	c := q.ForeignConsumer(pool)
 	if pool != events.PlannerPool {
@@ -75,12 +75,12 @@ func (q *Queues) PoolConsumer(pool string) ConsumerSpec {
 	return c
 }
 
-// ForeignConsumer is the only consumer of a pool of third-party workers, which have more time for a heartbeat.
+// ForeignConsumer returns the only consumer of a pool of third-party workers, which have more time for a heartbeat.
 func (q *Queues) ForeignConsumer(pool string) ConsumerSpec {
 	return ConsumerSpec{Stream: q.bus.names.Work, Durable: poolDurable + pool, Filters: []string{q.bus.names.PoolWork(pool)}, Bounded: true}
 }
 
-// IntakeConsumer is the only consumer of job requests.
+// IntakeConsumer returns the only consumer of job requests.
 func (q *Queues) IntakeConsumer() ConsumerSpec {
 	return ConsumerSpec{Stream: q.bus.names.Intake, Durable: "intake", Filters: []string{q.bus.names.Request()}, MaxAckPending: IntakeAhead}
 }

@@ -106,7 +106,7 @@ func (s *sealing) readList() error {
 	return err
 }
 
-// signing is the key of the connection, or nil.
+// signing returns the key of the connection, or nil.
 func (s *sealing) signing() *seal.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()

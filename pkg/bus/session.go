@@ -38,8 +38,8 @@ func (b *Bus) sessionOwner(ctx context.Context, session string) (string, error) 
 	return record.User, nil
 }
 
-// ContextKey is the key, in the bucket of sessions, of the ids by which remote agents know a session. It contains a dot, unlike
-// the key of any session.
+// ContextKey returns the key, in the bucket of sessions, of the ids by which remote agents know a session. It contains a dot,
+// unlike the key of any session.
 func ContextKey(session string) string { return "contexts." + SessionKey(session) }
 
 // RemoteContext returns the id by which a remote agent knows a session, or "". Errors: ErrUnavailable.
@@ -81,15 +81,15 @@ func (b *Bus) SetRemoteContext(ctx context.Context, session, expert, id string) 
 	}
 }
 
-// SlotKey is the key of a concurrency key's slots in the bucket of sessions. It contains a dot, unlike the key of any
-// session.
+// SlotKey returns the key of a concurrency key's slots in the bucket of sessions. It contains a dot, unlike the key of
+// any session.
 func SlotKey(key string) string { return "slots." + events.EscapeID(key) }
 
 // ChatKey is the key, in the bucket of sessions, of the session to which a conversation belongs that a client sends completely with each
 // request. digest identifies what was said in it.
 func ChatKey(digest string) string { return "chats." + digest }
 
-// UserKey is the key of a user's settings in the bucket of sessions.
+// UserKey returns the key of a user's settings in the bucket of sessions.
 func UserKey(user string) string { return "users." + events.EscapeID(user) }
 
 // SessionRecords returns the records of all sessions. It skips slots, accounts and chats, which share the bucket under keys with

@@ -36,8 +36,8 @@ const (
 
 func ours() map[string]string { return map[string]string{topologyMark: topologyForm} }
 
-// streams is the table of streams, key-value buckets and object stores. Limits of size and age are up to the operator,
-// unless they are part of a promise.
+// streams returns the table of streams, key-value buckets and object stores. Limits of size and age are up to the
+// operator, unless they are part of a promise.
 func streams(n events.Names) []jetstream.StreamConfig {
 	log := jetstream.StreamConfig{
 		Name: n.Log, Description: "the log: every fact of every job", Subjects: []string{n.AllEvents()},
@@ -112,7 +112,7 @@ func buckets(n events.Names) []jetstream.StreamConfig {
 	}
 }
 
-// bucket is the stream of a key-value bucket in the format of all NATS clients.
+// bucket returns the stream of a key-value bucket in the format of all NATS clients.
 func bucket(name, description string, marker time.Duration) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: "KV_" + name, Description: description, Subjects: []string{"$KV." + name + ".>"}, MaxMsgsPerSubject: 1,
@@ -120,7 +120,7 @@ func bucket(name, description string, marker time.Duration) jetstream.StreamConf
 	}
 }
 
-// objects is the stream of an object store in the format of all NATS clients.
+// objects returns the stream of an object store in the format of all NATS clients.
 func objects(name, description string) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: "OBJ_" + name, Description: description, Subjects: []string{"$O." + name + ".C.>", "$O." + name + ".M.>"},
@@ -128,8 +128,8 @@ func objects(name, description string) jetstream.StreamConfig {
 	}
 }
 
-// consumers is the table of durables that Init creates: filters on a work queue may not overlap, and services may lack the
-// permission to create consumers.
+// consumers returns the table of durables that Init creates: filters on a work queue may not overlap, and services may lack
+// the permission to create consumers.
 func (q *Queues) consumers() []ConsumerSpec {
 	return []ConsumerSpec{q.IntakeConsumer(), q.PoolConsumer(events.PlannerPool), q.PoolConsumer(events.DefaultPool), q.EndsConsumer(), q.ForeignConsumer(schedule.Pool)}
 }

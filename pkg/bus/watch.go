@@ -168,7 +168,7 @@ func (c *census) whole(ctx context.Context) (bool, error) {
 	return uint64(len(c.keys)) >= facts.Subjects, err
 }
 
-// next is Subscription.Next, but returns nothing when it is time to count again.
+// next is like Subscription.Next, but returns nothing when it is time to count again.
 func (c *census) next(ctx context.Context, s *Subscription) ([]Delivery, error) {
 	if c == nil {
 		return s.Next(ctx, watchBatch)

@@ -89,7 +89,7 @@ func (w Webhooks) Notice(d *Delivery) (n Notice, ok bool) {
 	return n, err == nil && n.ID != "" && m.Subject == w.subject(n)
 }
 
-// subject is the subject on which a notice is queued again.
+// subject returns the subject on which a notice is queued again.
 func (w Webhooks) subject(n Notice) string {
 	return w.bus.names.WorkFor(WebhookPool, n.Target, n.Job, "~", int(n.Seq))
 }

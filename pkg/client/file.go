@@ -109,8 +109,8 @@ func (x *Export) Events() iter.Seq2[events.Event, error] {
 	}
 }
 
-// Resolved is Events with plan references resolved from the blobs of the export. Errors: also ErrExport for a plan that is
-// not among them.
+// Resolved is like Events, with plan references resolved from the blobs of the export. Errors: also ErrExport for a plan
+// that is not among them.
 func (x *Export) Resolved() iter.Seq2[events.Event, error] {
 	return joblog.Resolved(x.Events(), func(ref events.Ref) ([]byte, error) {
 		text, found := x.Blobs[ref.Digest]
@@ -144,7 +144,7 @@ func (x *Export) Write(w io.Writer) error {
 	return out.Encode(exportLine{State: x.State})
 }
 
-// lines is how many lines Write writes after the header.
+// lines returns how many lines Write writes after the header.
 func (x *Export) lines() int {
 	n := len(x.Records) + len(x.Journals)
 	for _, data := range x.Blobs {

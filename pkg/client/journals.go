@@ -57,7 +57,7 @@ func (j Journals) Calls(ctx context.Context, job, subjob string) ([]joblog.Call,
 	return joblog.Calls(entries, j.client.Logs().kept(ctx, job))
 }
 
-// CallsOf is Calls for a caller that has the log of the job.
+// CallsOf is like Calls, for a caller that has the log of the job.
 func (j Journals) CallsOf(ctx context.Context, log *joblog.Log, subjob string) ([]joblog.Call, error) {
 	entries, err := j.Read(ctx, log, subjob)
 	if err != nil {

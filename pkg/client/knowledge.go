@@ -91,7 +91,7 @@ func (d Documents) Remove(ctx context.Context, id string) error {
 	return d.client.bus.Documents().Delete(ctx, d.base, found[0])
 }
 
-// hint is the command that lists the documents.
+// hint returns the command that lists the documents.
 func (d Documents) hint() string {
 	if d.base.Scope == bases.Session {
 		return "jobgraph sessions knowledge list " + d.base.Name

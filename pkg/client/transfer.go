@@ -72,7 +72,8 @@ func (a Archive) Export(ctx context.Context, job string, now time.Time) (*Export
 	return x, nil
 }
 
-// timeline is the history of the job's graph; nil if the log cannot be folded, which an export is often made to find out.
+// timeline returns the history of the job's graph; nil if the log cannot be folded, which an export is often made to
+// find out.
 func (x *Export) timeline() json.RawMessage {
 	var c canvas.Canvas
 	for e, err := range x.Resolved() {

@@ -92,7 +92,7 @@ type Result struct {
 // JournalType is the type of a journal record.
 type JournalType string
 
-// The records of a journal.
+// The types of records in a journal.
 const (
 	JournalClaimed  JournalType = "claimed"  // An owner claims the run until now + lease.
 	JournalRenewed  JournalType = "renewed"  // The owner renews its claim.

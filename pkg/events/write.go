@@ -19,7 +19,7 @@ type Verbatim []byte
 // MarshalJSON returns the bytes unchanged.
 func (v Verbatim) MarshalJSON() ([]byte, error) { return v, nil }
 
-// Marshal is json.Marshal, without reflection for the most frequent types.
+// Marshal is like json.Marshal, without reflection for the most frequent types.
 func Marshal(v any) ([]byte, error) {
 	if done, ok := v.(Verbatim); ok {
 		return done, nil

@@ -42,7 +42,7 @@ func ParseCondition(text string) (*Condition, error) {
 	return c, nil
 }
 
-// condition is ParseCondition for a text that was checked before.
+// condition is like ParseCondition, for a text that was checked before.
 func condition(text string) *Condition {
 	c, err := ParseCondition(text)
 	if err != nil {
@@ -295,7 +295,7 @@ func Select(doc json.RawMessage, path string) (json.RawMessage, bool) {
 	return doc, true
 }
 
-// scalar is a JSON scalar as conditions compare it; anything else counts as true.
+// scalar returns a JSON scalar as conditions compare it; anything else counts as true.
 func scalar(raw json.RawMessage) any {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {

@@ -114,10 +114,10 @@ func (o *outline) first(list []int32, most int, into []Placed) (found []Placed, 
 	return into, more
 }
 
-// Size is the number of steps of the present graph.
+// Size returns the number of steps of the present graph.
 func (j *Job) Size() int { return j.dag.size() }
 
-// Number is how many steps of the present graph have a status.
+// Number returns how many steps of the present graph have a status.
 func (j *Job) Number(s events.Status) int { return j.dag.number(s) }
 
 // SubJob returns the state of a SubJob, even of one that is no longer part of the graph; nil for an unknown one. It is valid until

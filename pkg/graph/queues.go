@@ -33,9 +33,9 @@ type queues struct {
 	admitted map[string]int
 }
 
-// PendingWithin is Pending for a process that does not publish all work at once: the gate is asked once for each pending run. A
-// refused run waits, in the order of the graph, until Release admits it. All other commands are given as usual. Waiting runs are
-// not stored: a cold start asks the gate again.
+// PendingWithin is like Pending, for a process that does not publish all work at once: the gate is asked once for each pending
+// run. A refused run waits, in the order of the graph, until Release admits it. All other commands are given as usual. Waiting
+// runs are not stored: a cold start asks the gate again.
 func (j *Job) PendingWithin(gate func(pool string) bool) []Command {
 	j.queues.gate = gate
 	defer func() { j.queues.gate = nil }()
@@ -73,7 +73,7 @@ func (j *Job) Lanes(yield func(i int, l Lane) bool) {
 	}
 }
 
-// Address is the pool and the expert of a SubJob's next run; both are empty for an unknown SubJob.
+// Address returns the pool and the expert of a SubJob's next run; both are empty for an unknown SubJob.
 func (j *Job) Address(subjob string) (pool, expert string) {
 	if n := j.dag.find(subjob); n != nil {
 		return n.Pool, n.Expert

@@ -125,8 +125,8 @@ type InputState struct {
 	due, armed, sent bool
 }
 
-// Attempt is the number of the current or last attempt of this series, and the maximum: number is never greater than most, even if
-// the limit was lowered later.
+// Attempt returns the number of the current or last attempt of this series, and the maximum: number is never greater than most, even
+// if the limit was lowered later.
 func (n *SubJobState) Attempt() (number, most int) {
 	number = n.Attempts + 1
 	if n.Status == events.Failed && (n.Attempts > n.RetryLimit || n.Error != nil && n.Error.Code == events.CodeNotPermitted) {

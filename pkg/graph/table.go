@@ -41,8 +41,8 @@ var (
 	asked    = []events.Kind{events.KindInputRequested}
 )
 
-// Moves is the table of legal moves of SubJobs: the diagram in the documentation is generated from it, and every transition of
-// every test is checked against it.
+// Moves returns the table of legal moves of SubJobs: the diagram in the documentation is generated from it, and every transition
+// of every test is checked against it.
 func Moves() []Move { return moves }
 
 var moves = []Move{

@@ -102,8 +102,8 @@ func unusable(path string, err error) error {
 	return Faults{{Code: events.CodeInvalid, Field: "tls-cert", Message: fmt.Sprintf("%s cannot be used", path), Cause: err.Error(), Hint: "name PEM files: --tls-cert a certificate with its chain, --tls-key its key, --client-ca authorities"}}
 }
 
-// current is the configuration for a new connection. It reads files that have changed; if the new ones cannot be used, it keeps the
-// previous ones.
+// current returns the configuration for a new connection. It reads files that have changed; if the new ones cannot be used, it keeps
+// the previous ones.
 func (c *certificates) current(*tls.ClientHelloInfo) (*tls.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

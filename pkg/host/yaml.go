@@ -45,8 +45,8 @@ func ReadYAML(path string, env Env, out any) error {
 	return err
 }
 
-// OpenYAML is ReadYAML for callers that may find further faults: the returned file locates them, even if it has faults
-// itself.
+// OpenYAML is like ReadYAML, for callers that may find further faults: the returned file locates them, even if it has
+// faults itself.
 func OpenYAML(path string, env Env, out any) (*File, error) {
 	text, err := readSmall(path)
 	if err != nil {

@@ -40,7 +40,7 @@ func (h *Hit) Source() string {
 	return source
 }
 
-// ID is a short id to cite the passage by. It depends only on the passage and its document.
+// ID returns a short id to cite the passage by. It depends only on the passage and its document.
 func (h *Hit) ID() string {
 	sum := fnv.New32a()
 	fmt.Fprintf(sum, "%s\n%s\n%s", h.Digest, h.Name, h.Text) // A hash never fails.

@@ -57,7 +57,7 @@ func Passages(text string) []Passage {
 	return d.passages
 }
 
-// headingLevel is the level of a heading; 0 for any other line.
+// headingLevel returns the level of a heading; 0 for any other line.
 func headingLevel(line string) int {
 	level := len(line) - len(strings.TrimLeft(line, "#"))
 	if level == 0 || level > 6 || len(line) == level || line[level] != ' ' {

@@ -44,7 +44,7 @@ type posting struct {
 	count   uint16
 }
 
-// Size is how many bytes of text the index holds. The index itself takes about the same memory in addition.
+// Size returns how many bytes of text the index holds. The index itself takes about the same memory in addition.
 func (t *Text) Size() int { return t.size }
 
 // Add implements Index.

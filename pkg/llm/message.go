@@ -50,7 +50,7 @@ type Message struct {
 	Carry json.RawMessage `json:"carry,omitempty"`
 }
 
-// System is a message of instructions.
+// System returns a message of instructions.
 func System(text string) Message { return Message{Role: RoleSystem, Parts: []Part{{Text: text}}} }
 
 // User returns a message of the user.

@@ -51,7 +51,7 @@ type Usage struct {
 	Reasoning  int `json:"reasoning,omitempty"`
 }
 
-// Total is the number that budgets count.
+// Total returns the number that budgets count.
 func (u Usage) Total() int { return u.Prompt + u.Completion }
 
 // plus returns the sum of two counts.
@@ -96,7 +96,7 @@ type Response struct {
 	Carry json.RawMessage `json:"carry,omitempty"`
 }
 
-// Message is the answer as a turn of the history, without its reasoning.
+// Message returns the answer as a turn of the history, without its reasoning.
 func (r Response) Message() Message {
 	m := Assistant(r.Text, r.Calls...)
 	m.Carry = r.Carry

@@ -31,7 +31,7 @@ type content struct {
 // UnmarshalJSON accepts any value. Anything but a simple string is parsed later.
 func (c *content) UnmarshalJSON(data []byte) error {
 	var ok bool
-	c.raw = nil // Of several, the last one counts.
+	c.raw = nil // If a field occurs twice, the last one counts.
 	if c.text, ok = simple(data); !ok {
 		c.raw = bytes.Clone(data)
 	}

@@ -40,7 +40,7 @@ type Record struct {
 	Facts []Fact `json:"facts,omitempty"`
 }
 
-// Key is the key of a record in its bucket.
+// Key returns the key of a record in its bucket.
 func Key(user, expert string) string {
 	if expert == "" {
 		return "user." + events.EscapeID(user)

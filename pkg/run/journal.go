@@ -203,7 +203,7 @@ func (j *Journal) Resumes(run int) int {
 // Lineage returns a claimed run and all those that it continues, latest first, according to their claims.
 func (j *Journal) Lineage(run int) []int { return j.lineage(run, j.Resumes(run)) }
 
-// lineage is Lineage for a run that may not have claimed yet; resumes is the run that it continues, 0 for none.
+// lineage is like Lineage, for a run that may not have claimed yet; resumes is the run that it continues, 0 for none.
 func (j *Journal) lineage(run, resumes int) []int {
 	list := []int{run}
 	for resumes > 0 && !slices.Contains(list, resumes) {

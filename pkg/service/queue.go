@@ -85,7 +85,7 @@ func (q *Queue) Drain(ctx context.Context) {
 // Stop ends the reading; unread work goes to another process after the broker's timeout.
 func (q *Queue) Stop() { q.sub.Stop() }
 
-// Delivery is a delivery of the bus in the form of the loops, settled by a receipt.
+// Delivery returns a delivery of the bus in the form of the loops, settled by a receipt.
 func Delivery(d *bus.Delivery, by queue.Receipt) queue.Delivery {
 	m := d.Message()
 	return queue.Delivery{

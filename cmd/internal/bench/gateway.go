@@ -119,7 +119,7 @@ func (p probe) gateway(ctx context.Context, self []string) (list []Measure, err 
 	return list, err
 }
 
-// resident is the memory of the gateway's process in MB; 0 if it is this one.
+// resident returns the memory of the gateway's process in MB; 0 if it is this one.
 func resident(s *stage) (float64, error) {
 	k, ok := s.cast.(*company)
 	if !ok {

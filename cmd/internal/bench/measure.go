@@ -19,17 +19,17 @@ type Measure struct {
 	Met   bool     `json:"met"`
 }
 
-// value is a measure without limits.
+// value returns a measure without limits.
 func value(name, unit string, v float64) Measure {
 	return Measure{Name: name, Unit: unit, Value: v, Met: true}
 }
 
-// limited is a measure with a maximum.
+// limited returns a measure with a maximum.
 func limited(name, unit string, v, limit float64) Measure {
 	return Measure{Name: name, Unit: unit, Value: v, Limit: &limit, Met: v <= limit}
 }
 
-// atLeast is a measure with a minimum.
+// atLeast returns a measure with a minimum.
 func atLeast(name, unit string, v, least float64) Measure {
 	return Measure{Name: name, Unit: unit, Value: v, Least: &least, Met: v >= least}
 }

@@ -89,7 +89,7 @@ func service(name string, run func(context.Context, *host.Process, *bus.Bus) err
 	return configured(name, kit{}, run)
 }
 
-// configured is service with a configuration.
+// configured is like service, with a configuration.
 func configured(name string, k kit, run func(context.Context, *host.Process, *bus.Bus) error) part {
 	return part{name, func(ctx context.Context, at address) error {
 		b, err := at.bus(ctx, name)

@@ -39,7 +39,7 @@ type Sample struct {
 	CPUPer1000 float64 `json:"cpu_seconds_per_1000"`
 	// PeakBytes is the sum of the peaks of resident memory of all processes.
 	PeakBytes int64 `json:"peak_bytes"`
-	// DiskPerSubJob is the growth of the store in bytes.
+	// DiskPerSubJob is the growth of the store per SubJob, in bytes.
 	DiskPerSubJob float64 `json:"disk_bytes_per_subjob"`
 	// AwaitedWrites is the number of stored messages per SubJob between a completion and the next start; Writes is the
 	// number of all stored messages per SubJob.

@@ -45,7 +45,7 @@ type fault struct {
 // busAway strikes all servers at once.
 const busAway = "every server killed"
 
-// kinds are the faults, each as often as its relative frequency.
+// kinds returns the faults, each as often as its relative frequency.
 func kinds() []fault {
 	beyond := lease + time.Second
 	return []fault{

@@ -29,8 +29,8 @@ func (m mix) with(role string) mix {
 	return m
 }
 
-// tour is the order in which roles switch, starting with all services of the other release: through each of the eight mixes
-// and back, then as docs/upgrade.md says up to this release and down again.
+// tour returns the order in which roles switch, starting with all services of the other release: through each of the eight
+// mixes and back, then as docs/upgrade.md says up to this release and down again.
 func tour() []string {
 	all := []string{runner, planner, runner, scheduler, runner, planner, runner, scheduler}
 	upgrade := []string{runner, planner, scheduler}

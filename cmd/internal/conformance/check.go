@@ -32,5 +32,5 @@ func rule(name string, kept bool, detail string) Check {
 	return Check{Rule: name, Verdict: Violated, Detail: detail}
 }
 
-// unseen is a rule without an occasion to check it.
+// unseen returns a rule without an occasion to check it.
 func unseen(name, detail string) Check { return Check{Rule: name, Verdict: Unseen, Detail: detail} }

@@ -23,7 +23,7 @@ type Package struct {
 	TestImports, XTestImports []string
 }
 
-// dir is the folder of a package of the repository, or "" for any other.
+// dir returns the folder of a package of the repository, or "" for any other.
 func dir(importPath string) string {
 	name, ok := strings.CutPrefix(importPath, Base)
 	if !ok {
@@ -242,7 +242,7 @@ func refusedUpwards(name, inner, service string) string {
 	return ""
 }
 
-// serviceOf is the module folder services/<name> that holds a package.
+// serviceOf returns the module folder services/<name> that holds a package.
 func serviceOf(name string) string {
 	parts := strings.SplitN(name, "/", 3)
 	return strings.Join(parts[:min(2, len(parts))], "/")

@@ -38,8 +38,8 @@ func steps(g graph.Graph) []step {
 	return list
 }
 
-// PageRank returns the share of each entity, in the order of g.Entities: the probability of finding there a
-// walker who follows relations by their weight and now and then starts over. The shares add up to 1.
+// PageRank returns the share of each entity, in the order of g.Entities: the probability that a walker is there
+// who follows relations by their weight and now and then starts over. The shares add up to 1.
 func PageRank(g graph.Graph) []float64 {
 	n := len(g.Entities)
 	if n == 0 {

@@ -39,7 +39,7 @@ const maxOwner = 512
 // Default returns what is read if nothing is named: the session's and the user's.
 func Default() []string { return []string{SessionName, UserName} }
 
-// Label is the base as people and models see it: the name of a global one, "user" or "session" for the others.
+// Label returns the base as people and models see it: the name of a global one, "user" or "session" for the others.
 func (b Base) Label() string {
 	if b.Scope == Global {
 		return b.Name

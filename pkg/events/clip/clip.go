@@ -13,7 +13,7 @@ func Text(text string, most int) string {
 	return text[:most]
 }
 
-// Marked is Text, with "…" appended to a text that was cut; the mark may exceed the limit.
+// Marked is like Text, with "…" appended to a text that was cut; the mark may exceed the limit.
 func Marked(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -71,7 +71,7 @@ func Newest(history []Item, most int) []Item {
 	return history
 }
 
-// Lines is a history for people and models, one paragraph for each item.
+// Lines returns a history for people and models, one paragraph for each item.
 func Lines(history []Item) string {
 	var b strings.Builder
 	for n := range history {

@@ -68,7 +68,7 @@ func CloseZones(text string) []string {
 	return names
 }
 
-// plainZone is a name in lower case with one spelling of what separates its words.
+// plainZone returns a name in lower case, with one spelling of what separates its words.
 func plainZone(name string) string {
 	return strings.NewReplacer(" ", "_", "-", "_", "\\", "/").Replace(strings.ToLower(strings.TrimSpace(name)))
 }

@@ -105,7 +105,7 @@ func readAll(text string, o Options) ([]Value, error) {
 	return found, err
 }
 
-// read is readAll, and also returns the number of its steps.
+// read is like readAll, and also returns the number of its steps.
 func read(text string, o Options) ([]Value, int, error) {
 	steps, start := 0, text
 	for level := 0; ; level++ {

@@ -306,7 +306,7 @@ func (t *trial) better(than *trial) bool {
 	return t.price() < than.price()
 }
 
-// price is the weight, increased if the text breaks again after the candidate, perhaps because of another mistake.
+// price returns the weight, increased if the text breaks again after the candidate, perhaps because of another mistake.
 func (t *trial) price() int {
 	switch {
 	case t.whole:

@@ -111,7 +111,7 @@ func (sr *stringReader) content(key bool, opener rune) {
 	sr.openEnd(key)
 }
 
-// plain is an ASCII character that means nothing but itself in any string; blanks are looked at one by one.
+// plain reports whether an ASCII character means nothing but itself in any string; blanks are looked at one by one.
 func plain(c byte) bool {
 	return c > ' ' && c < utf8.RuneSelf && c != '"' && c != '\'' && c != '`' && c != '\\'
 }

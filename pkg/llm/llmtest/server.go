@@ -173,7 +173,7 @@ func (s api) fail(w http.ResponseWriter, status int, a Answer) {
 	reply(w, status, s.refusal(status, a))
 }
 
-// usualError is an error in OpenAI's form.
+// usualError returns an error in OpenAI's form.
 func usualError(status int, a Answer) object {
 	said := object{"message": a.Error, "type": "error", "code": nil, "param": nil}
 	if a.Error == "" {

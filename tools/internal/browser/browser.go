@@ -64,8 +64,8 @@ func (b *Browser) stop() {
 	b.page, b.end, b.crashed = nil, nil, nil
 }
 
-// options are the options of Chromium: without its own sandbox, which needs rights that the surrounding sandbox has taken away, and
-// without anything that reaches the web apart from the page. A pipe connects it with this process.
+// options returns the options of Chromium: without its own sandbox, which needs rights that the surrounding sandbox has taken away,
+// and without anything that reaches the web apart from the page. A pipe connects it with this process.
 func (b *Browser) options() []chromedp.ExecAllocatorOption {
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 		chromedp.ExecPath(b.program), chromedp.UserDataDir(filepath.Join(b.temp, "chromium")), chromedp.ProxyServer(b.proxy.address()),

@@ -20,7 +20,7 @@ func Work(ctx context.Context, js jetstream.JetStream) error {
 	}, func() { acknowledge(ctx, ran) })
 }
 
-// ClaimAndWork is Work with an additional append per node, which is stored before the node runs.
+// ClaimAndWork is like Work, with an additional append per node, which is stored before the node runs.
 func ClaimAndWork(ctx context.Context, js jetstream.JetStream) error {
 	claims, ran := make(chan sent, ahead), make(chan sent, ahead)
 	return consume(ctx, js, func(m jetstream.Msg) {

@@ -144,7 +144,7 @@ func (g folders) examine(d folder, all host.Env, given []string) (*examined, err
 	return e, nil
 }
 
-// refusedSettings are faults for settings of a configuration file that only a person may choose.
+// refusedSettings returns faults for settings of a configuration file that only a person may choose.
 func refusedSettings(path string) (faults host.Faults) {
 	if path == "" {
 		return nil
@@ -262,7 +262,7 @@ func (g folders) judge(f *folderFlags, e *examined) (folder, error) {
 	return g.ask(f, e, path, given, missing)
 }
 
-// refusal is the error for an untrusted folder when this run cannot ask: off a terminal, or with --no-input.
+// refusal returns the error for an untrusted folder when this run cannot ask: off a terminal, or with --no-input.
 func (g folders) refusal(e *examined, missing []string, trusted, changed bool) error {
 	g.app.complain(strings.TrimSuffix(e.list(), "\n"))
 	fault := &events.Fault{
@@ -358,12 +358,12 @@ func (g folders) line(prompt string) (string, error) {
 	}
 }
 
-// store is where trust is remembered.
+// store returns the store in which trust is remembered.
 func (g folders) store() trust.Store {
 	return trust.At(filepath.Join(g.app.configFolder(), "trust.json"))
 }
 
-// configFolder is the folder for this program's configuration of the user.
+// configFolder returns the folder for this program's configuration of the user.
 func (a *app) configFolder() string {
 	if dir, ok := a.sys.Env("XDG_CONFIG_HOME"); ok && dir != "" {
 		return filepath.Join(dir, "jobgraph")

@@ -123,7 +123,7 @@ func port(env host.Env, name, usual string) string {
 	return value
 }
 
-// ollamaPort is the port in OLLAMA_HOST. Its host is ignored: only this machine is asked.
+// ollamaPort returns the port in OLLAMA_HOST. Its host is ignored: only this machine is asked.
 func ollamaPort(env host.Env) string {
 	const usual = "11434"
 	value, _ := env("OLLAMA_HOST")

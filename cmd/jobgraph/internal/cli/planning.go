@@ -69,7 +69,7 @@ func (g views) planned(h *joblog.Log, c *client.Client) *planning {
 	return p
 }
 
-// doubts are the warnings about the job's result, of the run that wrote it.
+// doubts returns the warnings about the job's result, of the run that wrote it.
 func doubts(h *joblog.Log) events.Faults {
 	n := h.Node(events.FinalID)
 	if n == nil || n.ResultSeq == 0 {

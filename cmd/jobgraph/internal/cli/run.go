@@ -437,7 +437,7 @@ func (g runs) follow(c *client.Client, id, user string, talk *watch.Talk) (*jobl
 	})
 }
 
-// finishInto is finish, but also writes the files of the result, if there is one.
+// finishInto is like finish, but also writes the files of the result, if there is one.
 func (g runs) finishInto(h *joblog.Log, c *client.Client, talk *watch.Talk, dir string, kept bool) error {
 	if dir == "" {
 		defer g.app.files.fetchable(h, kept)

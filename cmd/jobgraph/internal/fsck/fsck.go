@@ -128,7 +128,7 @@ func (r *Report) add(s *sight) {
 	r.Findings = append(r.Findings, s.findings...)
 }
 
-// restore is the advice about a log that has lost events.
+// restore returns the advice about a log that has lost events.
 func restore(job string) string {
 	return "restore the stream from a backup, or `jobgraph delete " + job + "` and `jobgraph import` an export of the job"
 }

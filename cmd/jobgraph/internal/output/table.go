@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/drawing"
 )
 
-// Forms are the values of -o for lists and single items.
+// Forms returns the values of -o for lists and single items.
 func Forms() []string { return []string{"table", "wide", "json", "jsonl", "yaml", "name"} }
 
 // Known reports whether form is one of Forms; empty means table.

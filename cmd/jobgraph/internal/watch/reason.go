@@ -56,7 +56,7 @@ func reason(e *events.Event, t *events.Transition) string {
 	return ""
 }
 
-// sentBack is the reason given for a predecessor whose result another SubJob could not use, and for that SubJob.
+// sentBack returns the reason given for a predecessor whose result another SubJob could not use, and for that SubJob.
 func sentBack(e *events.Event, d *events.SubJobReported, subjob string) string {
 	if d.Outcome != events.InputDataError {
 		return ""

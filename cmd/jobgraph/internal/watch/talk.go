@@ -246,7 +246,7 @@ func (t *Talk) heading(i *item.Item) []string {
 	return []string{t.Paint.Bold("● " + name)}
 }
 
-// lead is the sign before the rows of a type.
+// lead returns the sign before the rows of a type.
 func lead(kind item.Type) string {
 	if kind == item.Text {
 		return ""
