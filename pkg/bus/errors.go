@@ -78,7 +78,7 @@ func (r *refusal) class() error {
 		return ErrFull
 	case codeNoPeers:
 		if !strings.Contains(r.Description, peerOffline) {
-			return ErrRefused // Tags or storage: waiting does not help.
+			return ErrRefused // The tags or the storage do not fit: waiting does not help.
 		}
 		return ErrUnavailable
 	case codeNoCluster, codeOffline, codeOfflineReason, codeTooManyRequests:

@@ -42,8 +42,8 @@ type Options struct {
 	// that is read needs a signature.
 	Signers string
 
-	denials *denials // Of this connection; set by fill.
-	sealing *sealing // Of this connection; set by fill.
+	denials *denials // The denials of this connection; set by fill.
+	sealing *sealing // The signatures of this connection; set by fill.
 }
 
 const (

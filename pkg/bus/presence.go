@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// presence records since when the connection to the broker has had no known interruption.
+// presence records since when the connection to the broker has not been interrupted, as far as is known.
 type presence struct {
 	mu    sync.Mutex // Guards since.
 	since time.Time  // According to the local clock.

@@ -14,7 +14,7 @@ import (
 // SessionKey returns the key of a session in its bucket: the id itself if it is a valid key, else its escaped form.
 func SessionKey(session string) string {
 	if strings.Contains(session, "~") && events.ValidToken(session) {
-		return session // An id that we made, for a SubJob that was handed off.
+		return session // Jobgraph made this id, for a SubJob that was handed off.
 	}
 	return events.EscapeID(session)
 }

@@ -42,7 +42,7 @@ func (s Streams) Survey(ctx context.Context) (*Survey, error) {
 	heads := map[string]kept.Head{}
 	err := s.bus.State().Each(ctx, func(e Entry) {
 		if strings.Contains(e.Key, ".") {
-			return // A chunk of a large state.
+			return // The entry is a chunk of a large state.
 		}
 		delete(heads, e.Key)
 		if h, ok := kept.ReadHead(e.Value); ok && !e.Deleted {

@@ -43,7 +43,7 @@ type Job struct {
 	SubJobs []SubJob `json:"subjobs"`
 	// Quarantined says why the job is in quarantine, if it is.
 	Quarantined *events.Fault `json:"quarantined"`
-	// Saved is when the state was written; for a job in quarantine, since when it is there.
+	// Saved is when the state was written; for a job in quarantine, when it was put there.
 	Saved time.Time `json:"-"`
 	// Raw is the saved state as JSON.
 	Raw json.RawMessage `json:"-"`

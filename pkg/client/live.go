@@ -46,7 +46,7 @@ func (c *Client) Live(ctx context.Context, job string, o LiveOptions) iter.Seq2[
 	}
 }
 
-// afterEnd is how long nothing may arrive after the end of a job until its items count as complete.
+// afterEnd is how long nothing must arrive after the end of a job before its items count as complete.
 const afterEnd = 250 * time.Millisecond
 
 // liveReader is one call of Live. It belongs to the goroutine of the caller.

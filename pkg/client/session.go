@@ -33,7 +33,7 @@ type Session struct {
 	// Created and Updated are the times of its beginning and its last change.
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
-	// Total counts all jobs; Jobs lists the latest of them, oldest first; Threads are their threads.
+	// Total counts all jobs; Jobs lists the latest of them, oldest first; Threads are the threads of those.
 	Total   int          `json:"total"`
 	Threads []string     `json:"threads,omitempty"`
 	Jobs    []SessionJob `json:"jobs"`

@@ -59,7 +59,7 @@ type Fault struct {
 	RawRef  *Ref   `json:"raw_ref,omitempty"` // RawRef refers to the raw bytes stored for diagnosis.
 }
 
-// Error returns place, message and cause on one line.
+// Error returns the place, the message and the cause on one line.
 func (f *Fault) Error() string {
 	parts := []string{f.Field, f.Message, f.Cause}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")

@@ -68,7 +68,7 @@ type Limits struct {
 	Deadline       *Duration `json:"deadline,omitempty"`        // Deadline is how long the job may take from its admission.
 	Tokens         *int64    `json:"tokens,omitempty"`          // Tokens is the most model tokens the job may spend.
 	CostUSD        *float64  `json:"cost_usd,omitempty"`        // CostUSD is the most money the job may spend, in US dollars.
-	Concurrency    *int      `json:"concurrency,omitempty"`     // Concurrency is the most SubJobs of the job that run at once; 0 means no limit.
+	Concurrency    *int      `json:"concurrency,omitempty"`     // Concurrency is how many SubJobs may run at once; 0 means no limit.
 	ConcurrencyKey string    `json:"concurrency_key,omitempty"` // ConcurrencyKey groups jobs: of all SubJobs of all jobs with the same key, at most KeyConcurrency run at once.
 	KeyConcurrency *int      `json:"key_concurrency,omitempty"` // KeyConcurrency is the limit of ConcurrencyKey.
 	// Answer is how long a question of the planner stays open, and one of an expert that sets no time itself; 0 means for ever. Nil leaves

@@ -76,7 +76,7 @@ type Work struct {
 // Tenure says that earlier runs of a SubJob belonged to another pool than its current ones. Of that pool's records, only those of
 // runs up to Run count.
 type Tenure struct {
-	Pool string `json:"pool"` // Pool is the pool; empty for records on the subject without one.
+	Pool string `json:"pool"` // Pool is the name of the pool; empty for records on the subject without one.
 	Run  int    `json:"run"`  // Run is the last run in it.
 }
 

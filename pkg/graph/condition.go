@@ -320,7 +320,7 @@ func Compared(raw json.RawMessage) json.RawMessage {
 	}
 	short, err := json.Marshal(v)
 	if err != nil {
-		return nil // Not reached: scalars always are JSON.
+		return nil // This is not reached: a scalar can always be encoded.
 	}
 	return short
 }

@@ -77,7 +77,7 @@ func (pl *planning) keeps(n *node, s *events.SubJob) bool {
 	return true
 }
 
-// limit takes over changes of a plan that do not affect a run in progress.
+// limit adopts those changes of a plan that do not affect a run in progress.
 func (pl *planning) limit(n *node, s *events.SubJob) {
 	n.Title = cut(s.Title, 120)
 	n.RetryLimit = value(s.Retries, pl.job.Rules.Retries)
@@ -87,7 +87,7 @@ func (pl *planning) limit(n *node, s *events.SubJob) {
 	}
 }
 
-// describe writes the plan's text of a SubJob into its node.
+// describe writes what a plan says about a SubJob into its node.
 func (pl *planning) describe(n *node, s *events.SubJob) {
 	n.Expert, n.Pool, n.Pure = s.Expert, s.Pool, s.Pure
 	if !events.ValidID(n.Pool) {

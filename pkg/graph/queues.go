@@ -15,7 +15,7 @@ type Lane struct {
 	Behind int
 }
 
-// lane is a Lane with its waiting nodes, the first at from; some may not need work any more.
+// lane is a Lane with its waiting nodes, beginning at from; some of them may no longer need work.
 type lane struct {
 	Lane
 	behind []int32
@@ -51,7 +51,7 @@ func (j *Job) Release(pool string, n int) (released int) {
 		l.from++
 		m.behind = false
 		if m.runPending() && j.queues.admits(m) { // Otherwise it returns when its work is pending.
-			j.queues.enqueue(m) // May join another lane, because an edit has moved the node.
+			j.queues.enqueue(m) // It may join another lane, because an edit has moved the node.
 			j.outbox.attend(m)
 			released++
 		}

@@ -41,7 +41,7 @@ type State struct {
 	Outcome string `json:"outcome,omitempty"`
 	// Notices are the planner's messages to the person before the SubJobs begin, at most MaxNotices.
 	Notices events.Faults `json:"notices,omitempty"`
-	// Counts is the number of SubJobs per status, Progress sums them up; View and saving update both.
+	// Counts is the number of SubJobs per status, and Progress sums them up; View and saving update both.
 	Counts   map[events.Status]int `json:"counts"`
 	Progress Progress              `json:"progress"`
 	// Cost is what was spent so far.
@@ -169,7 +169,8 @@ type SubJobState struct {
 	Timeout    events.Duration `json:"timeout,omitempty"`
 	Attempts   int             `json:"attempts,omitempty"`
 	Rounds     int             `json:"rounds,omitempty"`
-	// When is its condition, Selects the paths that conditions of others read in its result, Selected their values.
+	// When is its condition. Selects are the paths that conditions of others read in its result, and Selected their
+	// values.
 	When     string                     `json:"when,omitempty"`
 	Selects  []string                   `json:"selects,omitempty"`
 	Selected map[string]json.RawMessage `json:"selected,omitempty"`
@@ -216,6 +217,6 @@ type Version struct {
 	Seq    uint64        `json:"seq,omitempty"`
 	// Reason is upstream_rerun, rerun, recover, replan or edit.
 	Reason string `json:"reason"`
-	// Cause is the event that replaced it.
+	// Cause is the event that replaced this result.
 	Cause uint64 `json:"cause"`
 }

@@ -51,8 +51,8 @@ func Listen(addr string, health *Health, metrics *Metrics, build Build) (*Server
 	}}, nil
 }
 
-// Secure serves TLS alone. It is called before Run; a TLS that is not on changes nothing. Failed handshakes are logged at the level
-// debug. Errors: Faults for the files.
+// Secure serves TLS alone. It is called before Run; a TLS without certificates changes nothing. Failed handshakes are logged at the
+// level debug. Errors: Faults for the files.
 func (s *Server) Secure(t TLS, log *slog.Logger) error {
 	if !t.On() {
 		return nil

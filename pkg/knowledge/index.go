@@ -11,7 +11,7 @@ import (
 
 // Document is a text that can be searched.
 type Document struct {
-	// Base is where it is kept, Ref its name and digest.
+	// Base is the base that contains the document, Ref the document's name and digest.
 	Base bases.Base
 	Ref  events.Ref
 	// Text is the content of the document.

@@ -153,8 +153,8 @@ func (j *Journal) Stored(behind uint64, r *events.JournalRecord) bool {
 	})
 }
 
-// Held returns until when a run is held, for those who close it: by the broker's clock, one lease after its owners' last
-// record. claimed is false if it was never claimed.
+// Held returns the time until which a run is held, for those who close it: by the broker's clock, one lease after its
+// owners' last record. claimed is false if it was never claimed.
 func (j *Journal) Held(run int) (until time.Time, claimed bool) {
 	s := j.of(run)
 	if s == nil || !s.claimed {

@@ -152,7 +152,7 @@ func (w *gatewayWatch) await(ctx context.Context) error {
 		answer, err := w.ask(ctx, http.MethodGet, "/api/v1/me", nil, "")
 		if err == nil {
 			_ = answer.Body.Close() // Only its status is needed.
-			// An answer that refuses the empty request is an answer too.
+			// Even a refusal of the empty request is an answer.
 			if _, _, err = w.bus.Services().Request(ctx, w.bus.Names().API("submit"), nil); err == nil && answer.StatusCode == http.StatusOK {
 				return nil
 			}

@@ -143,7 +143,7 @@ func (w *planWatch) raise(ctx context.Context, s *solo, b *bus.Bus) error {
 	}))
 }
 
-// measure has plans made, one half to measure time, the other half to measure memory.
+// measure lets the planner make plans, half of them to measure time, the other half to measure memory.
 func (w *planWatch) measure(ctx context.Context, b *bus.Bus, n int) (times []time.Duration, sizes []uint64, err error) {
 	for i := range planWarmup + 2*n {
 		w.mu.Lock()

@@ -14,7 +14,7 @@ type probe struct {
 	Size     int        `json:"size"`
 	Under    Conditions `json:"under"`
 	Profile  string     `json:"profile,omitempty"`
-	// Act selects a part of a workload that has several.
+	// Act selects one part of a workload that consists of several.
 	Act string `json:"act,omitempty"`
 	log *slog.Logger
 }

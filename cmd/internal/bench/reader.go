@@ -77,7 +77,7 @@ func (r *reader) listen(room int, subjects ...string) (*ends, error) {
 	return e, nil
 }
 
-// next returns subject and body of the next message.
+// next returns the subject and the body of the next message.
 func (e *ends) next(ctx context.Context) (subject string, body []byte, err error) {
 	select {
 	case m := <-e.said:
@@ -197,7 +197,8 @@ func (r *reader) matching(ctx context.Context, stream, filter string) (uint64, e
 	return count, nil
 }
 
-// written counts all messages ever stored in all streams; awaited is the given number plus all of the named streams.
+// written counts all messages ever stored in all streams; awaited is the given number plus the messages of the named
+// streams.
 func (r *reader) written(ctx context.Context, awaited uint64, streams ...string) (writes, error) {
 	w := writes{awaited: awaited}
 	list := r.js.ListStreams(ctx)

@@ -14,7 +14,7 @@ import (
 type usage struct {
 	// CPU is processor time, of user and system, in seconds.
 	CPU float64 `json:"cpu"`
-	// Peak is the peak of resident memory, in bytes.
+	// Peak is the most memory that was resident at once, in bytes.
 	Peak int64 `json:"peak"`
 	// Resident is the present resident memory, in bytes; 0 if unknown.
 	Resident int64 `json:"resident"`

@@ -26,7 +26,7 @@ type Settings struct {
 	Programs, Other string
 	// Seed determines faults and jobs; the same seed gives the same faults in the same order.
 	Seed uint64
-	// Duration is how long faults happen. Faults, if not 0, ends them earlier, after that number.
+	// Duration is how long faults happen. Faults, if not 0, is the number of faults after which they end earlier.
 	Duration time.Duration
 	Faults   int
 	// Servers is 1, or 3 for a cluster.
@@ -38,7 +38,7 @@ type Settings struct {
 	// Roles is a folder of `jobgraph init --secure`, of either release: everyone has its key and its role on the bus. It is empty for a
 	// bus without roles.
 	Roles string
-	// Log gets a line per fault; Keep keeps the folder of the campaign.
+	// Log gets a line per fault. With Keep, the folder of the campaign is kept.
 	Log  io.Writer
 	Keep bool
 }
@@ -49,7 +49,7 @@ const (
 	// orphanAfter is how long a program continues after its runner can no longer renew its claim: it ends before another runner may
 	// take the run over.
 	orphanAfter = 2 * time.Second
-	// jobsAtOnce is how many jobs run at once.
+	// jobsAtOnce limits how many unfinished jobs the campaign has at any time.
 	jobsAtOnce = 24
 	// calm is how long after the last fault no job may end before the campaign considers the rest lost.
 	calm = 2 * time.Minute

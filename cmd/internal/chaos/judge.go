@@ -168,7 +168,7 @@ func (j *judged) executions(subjob string, journal []run.Entry) {
 				break
 			}
 		}
-		said := i > 0 && j.retried(subjob, list[0].begin, x.begin) // question has reported it already.
+		said := i > 0 && j.retried(subjob, list[0].begin, x.begin) // The check of questions has reported that.
 		if done := j.succeeded(subjob, journal); !done.IsZero() && x.begin.After(done.Add(slack)) && !said {
 			j.report.fault("repeated after a finish", "%s/%s run %d, %s behind it", j.job, subjob, x.run, x.begin.Sub(done))
 		}

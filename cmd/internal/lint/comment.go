@@ -120,7 +120,7 @@ func exportedReceiver(f *ast.FuncDecl) bool {
 	}
 }
 
-// openEnd matches a promise to finish later, which belongs into an issue.
+// openEnd matches a promise to finish later, which belongs in an issue.
 var openEnd = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X|HA` + `CK)\b`)
 
 // OpenEnds finds promises to finish later: in the comments of Go files, and in the lines of files that are run.

@@ -36,7 +36,7 @@ type Language struct {
 	Name string `json:"name"`
 	// Kind is Code or Text.
 	Kind string `json:"kind"`
-	// Files is the number of files.
+	// Files is the number of files in this language.
 	Files int `json:"files"`
 	// Lines is the number of lines in them.
 	Lines int `json:"lines"`
@@ -78,7 +78,7 @@ type Reason struct {
 type Schema struct {
 	// Entities are kinds of entities.
 	Entities []string `json:"entities"`
-	// Relations are the verbs between them.
+	// Relations are the verbs that connect these entities.
 	Relations []string `json:"relations"`
 }
 

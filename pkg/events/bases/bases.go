@@ -13,9 +13,9 @@ type Scope string
 
 // The scopes of bases.
 const (
-	Global  Scope = "base"    // Every job whose card, request or profile names it.
-	User    Scope = "user"    // The jobs of one user.
-	Session Scope = "session" // The jobs of one session, and of those that it handed off.
+	Global  Scope = "base"    // Read by every job whose card, request or profile names it.
+	User    Scope = "user"    // Read by the jobs of one user.
+	Session Scope = "session" // Read by the jobs of one session, and of those that it handed off.
 )
 
 // Base is a set of documents.

@@ -20,8 +20,8 @@ func (s Status) sign() string {
 	return ""
 }
 
-// Outline returns the plan as text for models: one step a line with its mark, and where the step of the run stands. It is empty
-// without a plan.
+// Outline returns the plan as text for models: one step per line with its mark, and where the step of the run stands. The text is
+// empty without a plan.
 func (b *Brief) Outline() string {
 	p := b.Plan
 	if p == nil {

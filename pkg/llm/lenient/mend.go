@@ -17,7 +17,7 @@ const (
 	copied = 8
 )
 
-// The costs of repairs. Equal costs mean equally likely.
+// The costs of repairs. Repairs of equal cost are equally likely.
 const (
 	costComma    = 2
 	costChar     = 2

@@ -59,7 +59,7 @@ func (a *app) completeFlags(c *cobra.Command) {
 	}
 	for flag, complete := range map[string]cobra.CompletionFunc{"expert": a.completeExpert, "profile": completeProfile} {
 		if c.Flags().Lookup(flag) != nil {
-			_ = c.RegisterFlagCompletionFunc(flag, complete) // Fails if the flag does not exist or has a completion already.
+			_ = c.RegisterFlagCompletionFunc(flag, complete) // It fails if the flag does not exist or has a completion already.
 		}
 	}
 }

@@ -190,8 +190,8 @@ func (d folder) outside(files []string) (faults host.Faults) {
 	return faults
 }
 
-// use returns the files of the current folder that may be used: those of kinds that were not named otherwise, once a person trusts
-// them. It prints once what it found.
+// use returns the files of the current folder that may be used, once a person trusts them: no files if config says that a
+// configuration was named, and no cards if experts says that cards were. It prints once what it found.
 func (g folders) use(f *folderFlags, env host.Env, config, experts bool) (folder, error) {
 	d := look(".")
 	if config { // A configuration names its own experts.
@@ -337,7 +337,7 @@ func (g folders) remember(e *examined, path string, given []string) error {
 func (g folders) line(prompt string) (string, error) {
 	_, _ = io.WriteString(g.app.sys.Stderr, prompt) // If it cannot be shown, no answer is read.
 	read := make(chan string, 1)
-	go func() { // Ends with the line, at the latest with the process: a read of a terminal cannot be cancelled.
+	go func() { // It ends with the line, or at the latest with the process: a read of a terminal cannot be cancelled.
 		var text []byte
 		for one := make([]byte, 1); ; {
 			n, err := g.app.sys.Stdin.Read(one)

@@ -133,7 +133,7 @@ func (w *World) pay(out http.ResponseWriter, r *http.Request) {
 	w.payments++
 	n := w.payments
 	w.mu.Unlock()
-	_, _ = io.Copy(io.Discard, r.Body) // Reading on is how it notices that the caller is gone.
+	_, _ = io.Copy(io.Discard, r.Body) // Only a server that keeps reading notices that the caller is gone.
 	if w.hold(r.Context(), "shop") {
 		return
 	}

@@ -84,7 +84,7 @@ func (t Tree) columns(widest, expert int) (name, of int) {
 	if t.Width == 0 {
 		return name, of
 	}
-	room := max(t.Width-4-2-8, 1) // Mark, gap, and the duration with its gap.
+	room := max(t.Width-4-2-8, 1) // Less the mark, a gap, and the duration with its gap.
 	if name+of <= room {
 		return name, of
 	}

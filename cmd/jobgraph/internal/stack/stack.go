@@ -64,7 +64,7 @@ type Stack struct {
 	settings Settings
 	server   *embed.Server
 	process  *host.Process
-	cards    []events.Card // Of experts without a runner; see PlanOnly.
+	cards    []events.Card // The cards of experts without a runner; see PlanOnly.
 	admin    *bus.Bus
 	buses    []*bus.Bus
 	work     context.Context    // Ends when no work may continue.
