@@ -16,7 +16,7 @@ const tries = 16
 
 // Bucket is a key-value bucket that returns the errors of package store.
 type Bucket interface {
-	// GetLeader reads a key; it returns the revision even of a deleted key.
+	// GetLeader reads a key from the leader; it returns the revision even of a deleted key.
 	GetLeader(ctx context.Context, key string) (value []byte, revision uint64, err error)
 	// Update writes a key if it still has this revision.
 	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)

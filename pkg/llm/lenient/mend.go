@@ -52,7 +52,7 @@ type trial struct {
 	// whole means that the value ended well or the look-ahead was used up; otherwise reach is where it broke.
 	whole bool
 	reach int
-	// far is true if it broke after the repair and its place.
+	// far is true if reading got beyond the repair and its place before the text broke.
 	far bool
 	// plain is the cost of the repair; weight adds the cost of what contradicts the shape; hash identifies the value.
 	plain, weight int

@@ -36,7 +36,7 @@ type Hooks struct {
 	// Stored is called after each stored record, which shows that the bus is reachable; may be nil.
 	Stored func()
 	// Lost is called when the claim no longer holds: over is true if the run is closed or a later one has begun, else
-	// another owner took it over. Its result is the error of the append that noticed.
+	// another owner took it over. The append that noticed returns the error that Lost returns.
 	Lost func(reason string, over bool) error
 }
 

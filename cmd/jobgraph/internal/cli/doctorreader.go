@@ -76,7 +76,7 @@ func (d *diagnosis) pools(ctx context.Context, c *client.Client, pools map[strin
 }
 
 // reader adds a consumer, and a fault if it has no reader. While unfinished messages remain, the readers may be busy rather than absent:
-// then there reports whether any of them answers.
+// then the function there reports whether any of them answers.
 func (d *diagnosis) reader(name string, facts bus.ConsumerFacts, hint string, there func() (bool, error)) error {
 	d.Services = append(d.Services, serviceFacts{name, facts})
 	if facts.Waiting > 0 {

@@ -47,7 +47,7 @@ func abandoned(store string, since time.Time) bool {
 	if err != nil {
 		return false
 	}
-	defer func() { _ = lock.Close() }() // It releases the lock.
+	defer func() { _ = lock.Close() }() // Closing the file releases the lock.
 	return syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }
 
