@@ -76,7 +76,7 @@ type State struct {
 	Reaping   bool   `json:"reaping,omitempty"`
 	// Rules are the resolved limits and policies of the job.
 	Rules events.Rules `json:"rules"`
-	// Facts are published and not yet read back.
+	// Facts are the facts that were published but not yet read back.
 	Facts []Fact `json:"facts,omitempty"`
 	// Inputs are open requests for input.
 	Inputs []*InputState `json:"inputs,omitempty"`

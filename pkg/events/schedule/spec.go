@@ -35,8 +35,7 @@ const (
 	MissedAll  Missed = "all"  // A run for each, one after the other; only the latest MaxWaiting if there are more.
 )
 
-// MaxWaiting limits the waiting runs of one schedule. PreviousInput is the input that tells a run about the previous
-// one; Label is the key of the label of its jobs.
+// MaxWaiting limits the waiting runs of a schedule. PreviousInput is the input about the previous run; Label is the label of its jobs.
 const (
 	Label         = "schedule"
 	MaxWaiting    = 100
