@@ -100,7 +100,7 @@ func (o *Options) nats() ([]nats.Option, error) {
 		nats.ReconnectBufSize(-1), nats.FlusherTimeout(writeTimeout),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
 			if o.denials.heard(err) {
-				return // The waiting callers return it.
+				return // The waiting callers return this error.
 			}
 			subject := ""
 			if sub != nil {

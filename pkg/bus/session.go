@@ -85,8 +85,8 @@ func (b *Bus) SetRemoteContext(ctx context.Context, session, expert, id string) 
 // any session.
 func SlotKey(key string) string { return "slots." + events.EscapeID(key) }
 
-// ChatKey is the key, in the bucket of sessions, of the session to which a conversation belongs that a client sends completely with each
-// request. digest identifies what was said in it.
+// ChatKey is the key, in the bucket of sessions, of the session of a conversation that its client sends completely with each request.
+// digest identifies what was said in it.
 func ChatKey(digest string) string { return "chats." + digest }
 
 // UserKey returns the key of a user's settings in the bucket of sessions.

@@ -262,7 +262,7 @@ func (c *Client) enqueue(ctx context.Context, receipt *Receipt, body []byte) err
 	ctx, cancel := context.WithTimeout(ctx, admission)
 	defer cancel()
 	seen, ended := make(chan struct{}, 1), make(chan struct{})
-	go func() { // Ends with ctx at the latest; waited for below.
+	go func() { // Ends with ctx at the latest, and is waited for below.
 		defer close(ended)
 		if c.appears(ctx, id) == nil {
 			seen <- struct{}{}

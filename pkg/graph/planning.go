@@ -255,7 +255,7 @@ func (pl *planning) graphCreated(n *node, e *events.Event, d *events.GraphCreate
 	pl.splice(n, d.Plan)
 }
 
-// advise takes over the notices of a plan and, unless the request has one, the failure policy of its profile.
+// advise adopts the notices of a plan and, unless the request has one, the failure policy of its profile.
 func (pl *planning) advise(d *events.GraphCreated) {
 	pl.job.Notices = nil
 	for i := range d.Notices[:min(len(d.Notices), MaxNotices)] {

@@ -143,7 +143,7 @@ func (w *cancelWatch) command(ctx context.Context, i string) error {
 		}
 	}
 	begin, done := time.Now(), make(chan struct{})
-	go func() { // Ends with the processes; waited for below.
+	go func() { // Ends with the processes, and is waited for below.
 		defer close(done)
 		for _, conn := range group {
 			_, _ = io.Copy(io.Discard, conn) // Ends when the process does, with or without an error.

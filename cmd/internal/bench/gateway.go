@@ -165,7 +165,7 @@ func (w *gatewayWatch) await(ctx context.Context) error {
 	}
 }
 
-// submissions submits jobs one after another, in turns over NATS and over HTTP.
+// submissions submits jobs one after another, alternately over NATS and over HTTP.
 func (w *gatewayWatch) submissions(ctx context.Context, n int) ([]Measure, error) {
 	var direct, over []time.Duration
 	for i := range 2*n + 20 {

@@ -40,7 +40,7 @@ const (
 
 // tool lets agents call a tool that does nothing, one call after another, and measures the time from when the model's answer is in
 // the journal until the tool's is. That includes the call itself over the bus, and two journal records, each acknowledged before
-// the next step. The baseline is exactly that, written by hand, in turns with the agents: one request to the same tool and two
+// the next step. The baseline is exactly that, written by hand, alternating with the agents: one request to the same tool and two
 // appends of the same size. The time of a whole turn, from the last byte of an answer to the next model call, is reported as well;
 // it includes the model call with two records of its own.
 func (p probe) tool(ctx context.Context) (list []Measure, err error) {

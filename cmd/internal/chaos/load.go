@@ -33,7 +33,7 @@ type load struct {
 	answers map[[2]string]answer
 	// ended is when the last job ended.
 	ended time.Time
-	// batches counts those for the quick expert.
+	// batches counts the jobs for the quick expert.
 	batches int
 }
 

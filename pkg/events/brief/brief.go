@@ -216,7 +216,7 @@ func (b *Brief) statuses() map[string]Status {
 	return known
 }
 
-// near takes over a plan with up to most steps, those around the step of the brief.
+// near gives the brief a plan. Of a plan that has more steps than most, it keeps those around the step of the brief.
 func (b *Brief) near(p *Plan, most int) {
 	if p == nil {
 		return

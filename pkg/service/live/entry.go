@@ -23,7 +23,7 @@ type entry struct {
 	shown  bool // Something was sent.
 }
 
-// merge takes over the fields of an addition, except its text.
+// merge copies the fields of an addition, except its text.
 func (e *entry) merge(i *item.Item) {
 	to := &e.item
 	to.Type, to.User, to.Tool = i.Type, cmp.Or(i.User, to.User), cmp.Or(i.Tool, to.Tool)

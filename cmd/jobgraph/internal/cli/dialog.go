@@ -37,7 +37,7 @@ func (a *app) openDialog(user string) *dialog {
 		return nil
 	}
 	lines, want := make(chan string), make(chan struct{})
-	go func() { // Ends with the input, at the latest with the process: a read of a terminal cannot be cancelled.
+	go func() { // Ends with the input, or at the latest with the process: a read of a terminal cannot be cancelled.
 		defer close(lines)
 		in := bufio.NewReader(a.sys.Stdin)
 		for range want {

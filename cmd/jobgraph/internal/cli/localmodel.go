@@ -37,7 +37,7 @@ func localModels(ctx context.Context, env host.Env) (m localModel, ok bool) {
 	found := make([]chan localModel, len(servers))
 	for i, ask := range servers {
 		found[i] = make(chan localModel, 1)
-		go func() { found[i] <- ask() }() // Ends with ctx; received below.
+		go func() { found[i] <- ask() }() // Ends with ctx; the answer is received below.
 	}
 	for i := range found {
 		if answer := <-found[i]; answer.model != "" && !ok {

@@ -81,7 +81,7 @@ func (c *Crash) Run(ctx context.Context) (counts Counts, err error) {
 	return c.finish(ctx, before)
 }
 
-// finish waits for the end and counts.
+// finish waits for the end of the job and compares the books with those before the crash.
 func (c *Crash) finish(ctx context.Context, before []Call) (Counts, error) {
 	charged, err := c.Follow(ctx)
 	if err != nil {

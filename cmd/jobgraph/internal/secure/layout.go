@@ -238,7 +238,7 @@ func (l *Layout) tenant(name string) *access.Tenant {
 	return nil
 }
 
-// equip gives an identity a key if it has none, or if again is true a new one.
+// equip gives an identity a key if it has none, or a new one if again is true.
 func (l *Layout) equip(t *access.Tenant, id *access.Identity, again bool) error {
 	if id.Key != "" && !again {
 		_, err := os.Stat(l.Seed(t.Name, id.Name)) // A seed may have been moved away from the server on purpose.
