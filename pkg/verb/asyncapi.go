@@ -52,7 +52,7 @@ var facts = object{
 	},
 }
 
-// message returns a message whose payload has a schema; "" for any JSON.
+// message is a message whose payload has a schema; "" for any JSON.
 func message(title, about, schema string) object {
 	m := object{"title": title, "summary": about, "contentType": "application/json", "payload": object{}}
 	if schema != "" {
@@ -102,7 +102,7 @@ func (d *asyncDocument) add(name string, m object, schema string, headers object
 	}
 }
 
-// schemaNamed returns a schema of verbs, events or schedules.
+// schemaNamed is a schema of verbs, events or schedules.
 func schemaNamed(name string) object {
 	text, ok := Schema(name)
 	if !ok {
