@@ -11,6 +11,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/goldentest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
+	"github.com/jobgraph/jobgraph/pkg/schema"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -127,6 +129,30 @@ func constant(reply []byte) string {
 	return text
 }
 
+// described reads /asyncapi.json, and returns what fails the test unless a reply is the answer or the refusal that it describes.
+func described(t *testing.T) (check func(name string, reply []byte, fault *events.Fault)) {
+	t.Helper()
+	components := verb.AsyncAPI("", events.NewNames(""))["components"].(map[string]any)
+	payloads := map[string]any{}
+	for id, m := range components["messages"].(map[string]any) { // any order: a map is made of it.
+		payloads[id] = m.(map[string]any)["payload"]
+	}
+	s, err := schema.Read(musttest.JSON(t, map[string]any{"components": components, "properties": payloads}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(name string, reply []byte, fault *events.Fault) {
+		t.Helper()
+		message := "api." + name + ".reply"
+		if fault != nil {
+			message = "fault"
+		}
+		for _, misfit := range s.Misfits(musttest.JSON(t, map[string]json.RawMessage{message: reply})) {
+			t.Errorf("%s\n%s", misfit, reply)
+		}
+	}
+}
+
 // Every request over NATS has an example in the page, with the reply that it gets.
 func TestEveryRequestOnTheBusIsAnsweredAsItsPageShows(t *testing.T) {
 	t.Parallel()
@@ -143,7 +169,7 @@ func TestEveryRequestOnTheBusIsAnsweredAsItsPageShows(t *testing.T) {
 		}
 		return reply, fault
 	}
-	page, shown := bytes.NewBufferString(busHead), map[string]bool{}
+	page, shown, check := bytes.NewBufferString(busHead), map[string]bool{}, described(t)
 	for _, e := range busExamples {
 		for status := ""; e.job != "" && status != e.status; {
 			var state struct {
@@ -170,6 +196,7 @@ func TestEveryRequestOnTheBusIsAnsweredAsItsPageShows(t *testing.T) {
 			fmt.Fprintf(page, "\n## %s\n%s\n", e.verb, v.About)
 		}
 		shown[e.verb] = true
+		check(e.verb, reply, fault)
 		code := ""
 		if fault != nil {
 			code = "Nats-Service-Error-Code: " + string(fault.Code) + "\n"

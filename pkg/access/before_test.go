@@ -16,17 +16,21 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
-// before makes accounts those of the release before, where runners published work of their pools and wrote the memory: every line about a
-// subject that both releases permit to the same identities is repeated for the subject that only the release before permits.
+// before makes accounts those of the release before, where runners published work of their pools and wrote the memory and by which ids remote
+// agents know sessions: every line about a subject that both releases permit to the same identities is repeated for the subjects that only the
+// release before permits.
 func before(accounts string) string {
 	var b strings.Builder
 	for line := range strings.Lines(accounts) {
 		b.WriteString(line)
-		for now, then := range map[string]string{ // any order: a line has at most one of them.
-			"jobs.keep.JOBS_SESSIONS.contexts.*": "jobs.keep.JOBS_MEMORY.>", "jobs.journal.*.*.a": "jobs.work.a.>", "jobs.journal.*.*.b": "jobs.work.b.>", "jobs.journal.*.*.c": "jobs.work.c.>",
+		for now, before := range map[string][]string{ // any order: a line has at most one of them.
+			"jobs.keep.JOBS_SESSIONS.contexts.*": {"jobs.keep.JOBS_MEMORY.>"}, "jobs.card.a.*": {"jobs.keep.JOBS_MEMORY.>", "jobs.keep.JOBS_SESSIONS.contexts.*"},
+			"jobs.journal.*.*.a": {"jobs.work.a.>"}, "jobs.journal.*.*.b": {"jobs.work.b.>"}, "jobs.journal.*.*.c": {"jobs.work.c.>"},
 		} {
-			if strings.Contains(line, now) {
-				b.WriteString(strings.ReplaceAll(line, now, then))
+			for _, then := range before {
+				if strings.Contains(line, now) {
+					b.WriteString(strings.ReplaceAll(line, now, then))
+				}
 			}
 		}
 	}
@@ -34,7 +38,7 @@ func before(accounts string) string {
 }
 
 // schedulerBefore answers like a scheduler of the release before, which knows no operation on a card but those for cards and consumers,
-// and tells which keys of the memory it was asked to write.
+// and tells which other keys it was asked to write.
 func (s *stage) schedulerBefore(of *access.Tenant) (asked <-chan string) {
 	s.t.Helper()
 	nc, keys := s.raw(of, "scheduler"), make(chan string, 8)
@@ -46,12 +50,14 @@ func (s *stage) schedulerBefore(of *access.Tenant) (asked <-chan string) {
 	answer("jobs.card.*.*", func(*nats.Msg) string {
 		return `{"refused":"refused","message":"refused by the server: unknown operation \"new\""}`
 	})
-	answer("jobs.keep.JOBS_MEMORY.>", func(m *nats.Msg) string {
-		var r struct{ Op string }
-		_ = json.Unmarshal(m.Data, &r) // Told below.
-		keys <- r.Op + " " + m.Subject
-		return `{"revision":7}`
-	})
+	for _, subject := range []string{"jobs.keep.JOBS_MEMORY.>", "jobs.keep.JOBS_SESSIONS.contexts.*"} {
+		answer(subject, func(m *nats.Msg) string {
+			var r struct{ Op string }
+			_ = json.Unmarshal(m.Data, &r) // Told below.
+			keys <- r.Op + " " + m.Subject
+			return `{"revision":7}`
+		})
+	}
 	if err := nc.Flush(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -70,6 +76,11 @@ func TestARunnerWorksBesideASchedulerOfTheReleaseBefore(t *testing.T) {
 	if revision, err := a.Memory().Update(t.Context(), "fact.u.x", []byte(`1`), 0); err != nil || revision != 7 {
 		t.Errorf("facts are written as %d (%v)", revision, err)
 	} else if key := <-asked; key != "put jobs.keep.JOBS_MEMORY.fact.u.x" {
+		t.Errorf("the scheduler was asked to %s", key)
+	}
+	if err := a.SetRemoteContext(t.Context(), "s", "x", "c"); err != nil {
+		t.Errorf("an id of a session is not written: %v", err)
+	} else if key := <-asked; key != "put jobs.keep.JOBS_SESSIONS.contexts.s" {
 		t.Errorf("the scheduler was asked to %s", key)
 	}
 	if err := a.Queues().PutBack("a", member(n, "a", "one"))(t.Context()); err != nil {
@@ -97,14 +108,15 @@ func TestARunnerSaysThatTheSchedulerHasToBeUpgraded(t *testing.T) {
 	}
 	_, facts := a.Memory().Put(t.Context(), "fact.u.x", []byte(`1`), 0)
 	work := a.Queues().PutBack("a", member(n, "a", "one"))(t.Context())
-	for what, err := range map[string]error{"facts": facts, "work": work} { // any order: each is judged by itself.
+	id := a.SetRemoteContext(t.Context(), "s", "x", "c")
+	for what, err := range map[string]error{"facts": facts, "work": work, "the id of a session": id} { // any order: each is judged by itself.
 		if !errors.Is(err, bus.ErrRefused) || !strings.Contains(err.Error(), "upgrade schedulers first") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 }
 
-func TestASchedulerWritesFactsForRunnersOfTheReleaseBefore(t *testing.T) {
+func TestASchedulerWritesForRunnersOfTheReleaseBefore(t *testing.T) {
 	s := playWith(t, before, access.Tenant{Name: "jobgraph", Identities: cast()})
 	tenant := &s.tenants[0]
 	keeper := s.bus(tenant, "scheduler")
@@ -118,17 +130,21 @@ func TestASchedulerWritesFactsForRunnersOfTheReleaseBefore(t *testing.T) {
 	}
 	runner := s.raw(tenant, "runner-a")
 	ask := func(key, body string) string {
-		m, err := runner.Request("jobs.keep.JOBS_MEMORY."+key, []byte(body), bound)
+		m, err := runner.Request("jobs.keep."+key, []byte(body), bound)
 		if err != nil {
 			return err.Error()
 		}
 		return string(m.Data)
 	}
 	put := string(musttest.JSON(t, map[string]any{"op": "put", "value": []byte(`1`), "last": 0}))
-	if answer := ask("fact.u.x", put); !strings.Contains(answer, `"revision":`) {
-		t.Errorf("facts: %s", answer)
+	for _, key := range []string{"JOBS_MEMORY.fact.u.x", "JOBS_SESSIONS.contexts.s"} {
+		if answer := ask(key, put); !strings.Contains(answer, `"revision":`) {
+			t.Errorf("%s: %s", key, answer)
+		}
 	}
-	for key, body := range map[string]string{"base.b": put, "user.u": put, "fact.u.y": `{"op":"delete"}`, "fact.u": put} { // any order: each is refused.
+	for key, body := range map[string]string{ // any order: each is refused.
+		"JOBS_MEMORY.base.b": put, "JOBS_MEMORY.user.u": put, "JOBS_MEMORY.fact.u.y": `{"op":"delete"}`, "JOBS_MEMORY.fact.u": put, "JOBS_SESSIONS.contexts.s": `{"op":"delete"}`,
+	} {
 		if answer := ask(key, body); strings.Contains(answer, `"revision":`) || answer == "{}" {
 			t.Errorf("%s %s: %s", key, body, answer)
 		}

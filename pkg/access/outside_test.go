@@ -115,10 +115,13 @@ func TestASchedulerWritesForRunnersWhatIsTheirs(t *testing.T) {
 		{"a base of knowledge", func() error { return remember(a, "base.b") }, bus.ErrNotPermitted},
 		{"a setting of a user", func() error { return remember(a, "user.u") }, bus.ErrNotPermitted},
 		{"the end of facts", func() error { return a.Memory().Delete(t.Context(), "fact.u.x") }, bus.ErrNotPermitted},
+		{"by which id an expert of the own pool knows a session", func() error { return a.SetRemoteContext(t.Context(), "s", "x", "c") }, nil},
+		{"that an expert of the own pool knows a session no more", func() error { return a.SetRemoteContext(t.Context(), "t", "x", "") }, nil},
+		{"the same of another pool", func() error { return bc.SetRemoteContext(t.Context(), "s", "x", "d") }, bus.ErrNotPermitted},
+		{"the same of no expert", func() error { return a.SetRemoteContext(t.Context(), "s", "none", "d") }, bus.ErrNotFound},
 		{"the end of a card that was written meanwhile", func() error { return a.Experts().Remove(t.Context(), "x", 99) }, bus.ErrConflict},
 		{"the end of the own card", func() error { return a.Experts().Delete(t.Context(), "x") }, nil},
 		{"the end of no card", func() error { return a.Experts().Delete(t.Context(), "nothing") }, nil},
-		{"a context", func() error { return a.SetRemoteContext(t.Context(), "s", "x", "c") }, nil},
 		{"a session", func() error { _, err := a.Sessions().Put(t.Context(), "s", []byte(`{}`), 0); return err }, bus.ErrNotPermitted},
 		{"a state", func() error { _, err := a.State().Put(t.Context(), "j", []byte(`{}`), 0); return err }, bus.ErrNotPermitted},
 		{"the consumer of a pool", func() error { return bc.Queues().EnsurePool(t.Context(), "b~batch") }, nil},
@@ -128,6 +131,9 @@ func TestASchedulerWritesForRunnersWhatIsTheirs(t *testing.T) {
 		if err := c.do(); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
+	}
+	if id, err := keeper.RemoteContext(t.Context(), "s", "x"); id != "c" || err != nil {
+		t.Errorf("the expert knows the session by the id %q (%v)", id, err)
 	}
 	if c, err := keeper.Queues().Info(t.Context(), keeper.Names().Work, "pool-c"); err != nil || !c.Bounded {
 		t.Errorf("pool c is not bounded: %+v, %v", c, err)
@@ -150,6 +156,15 @@ func TestASchedulerBelievesNoRunner(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if _, err := keeper.Sessions().Put(t.Context(), bus.ContextKey("s"), []byte("null"), 0); err != nil { // By a runner of an earlier release.
+		t.Fatal(err)
+	}
+	if err := keeper.SetRemoteContext(t.Context(), "s", "y", "b's"); err != nil {
+		t.Fatal(err)
+	}
+	knows := func(session, id string) string {
+		return string(musttest.JSON(t, map[string]any{"op": "context", "key": session, "value": []byte(id)}))
+	}
 	facts := func(key string) string { return `{"op":"facts","value":"MQ==","key":"` + key + `"}` }
 	for _, c := range []struct{ name, expert, request, want string }{
 		{"facts of its expert", "x", facts("fact.u.x"), ""},
@@ -157,6 +172,11 @@ func TestASchedulerBelievesNoRunner(t *testing.T) {
 		{"facts of no expert", "none", facts("fact.u.none"), "not_permitted"},
 		{"no facts", "x", facts("base.u.x"), "not_permitted"},
 		{"facts that were written meanwhile", "x", `{"op":"facts","value":"MQ==","key":"fact.u.x","last":99}`, "conflict"},
+		{"the id of a session", "x", knows("s", "a's"), ""},
+		{"the id of another's session", "y", knows("s", "a's"), "not_permitted"},
+		{"the id of no expert's session", "none", knows("s", "a's"), "not_permitted"},
+		{"the id of no session", "x", knows("", "a's"), "refused"},
+		{"a long id", "x", knows("s", strings.Repeat("x", 5000)), "refused"},
 		{"the card of another pool", "x", string(musttest.JSON(t, map[string]any{"op": "put", "value": card(t, "x", "b")})), "refused"},
 		{"a pool whose work never comes back", "~pool", `{"op":"pool","pool":{"ack_wait":3600000000000,"most":-1}}`, ""},
 		{"an unknown operation", "x", `{"op":"purge"}`, "refused"},
@@ -171,6 +191,11 @@ func TestASchedulerBelievesNoRunner(t *testing.T) {
 		}
 		if musttest.Decode(t, m.Data, &answer); answer.Refused != c.want {
 			t.Errorf("%s: refused as %q, want %q", c.name, answer.Refused, c.want)
+		}
+	}
+	for expert, want := range map[string]string{"x": "a's", "y": "b's"} {
+		if id, err := keeper.RemoteContext(t.Context(), "s", expert); id != want || err != nil {
+			t.Errorf("expert %s knows the session by %q (%v), want %q", expert, id, err, want)
 		}
 	}
 	entries, err := keeper.Memory().List(t.Context())

@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -88,5 +89,38 @@ func TestAConnectionKnowsWhatItsKeyMaySign(t *testing.T) {
 	}
 	if _, ok := s.bus(tenant, "scheduler").Self(); ok {
 		t.Error("without a list it may sign")
+	}
+}
+
+// The rights that a request was left are those of its queue, and of its dead letter.
+func TestAQueuedRequestKeepsTheRightsThatItWasLeft(t *testing.T) {
+	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
+	tenant := &s.tenants[0]
+	scheduler, gateway := s.signed(tenant, "scheduler"), s.signed(tenant, "gateway")
+	m := events.Message{Subject: gateway.Names().Request(), Header: bus.RequestHeader(bus.WithRights(t.Context(), "submitter")), Body: []byte(`{}`)}
+	if _, err := gateway.Publish(t.Context(), m, bus.Expect{}); err != nil {
+		t.Fatal(err)
+	}
+	queue, err := scheduler.Queues().Consume(t.Context(), scheduler.Queues().IntakeConsumer())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer queue.Stop()
+	list, err := queue.Next(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if who, asked, err := list[0].Signer(); err != nil || !asked || !slices.Equal(who.Rights, []string{"submitter"}) {
+		t.Errorf("in the queue: %+v, %v, %v", who, asked, err)
+	}
+	if err := list[0].Term("it is of no use"); err != nil {
+		t.Fatal(err)
+	}
+	letters, err := scheduler.DeadLetters().List(t.Context())
+	if err != nil || len(letters) != 1 {
+		t.Fatalf("%+v, %v", letters, err)
+	}
+	if who, asked, err := scheduler.DeadLetters().Signer(&letters[0]); err != nil || !asked || !slices.Equal(who.Rights, []string{"submitter"}) {
+		t.Errorf("as a dead letter: %+v, %v, %v", who, asked, err)
 	}
 }

@@ -17,24 +17,25 @@ import (
 
 // A client that may publish into a bucket can erase all of it with one header. So programs outside the engine ask a scheduler to write: a
 // card of a pool on <prefix>.card.<pool>.<expert>, other keys on <prefix>.keep.<bucket>.<key>. The subject names what is written, so that
-// permissions can decide who may write it: what an expert remembers is written on the subject of its card. A scheduler also puts back work
-// for a runner, which may not publish work: its message could have the id of another pool's work, which the stream would then drop. And it
-// stores what a runner sets aside.
+// permissions can decide who may write it: what an expert remembers, and the ids by which it knows sessions, are written on the subject of
+// its card. A scheduler also puts back work for a runner, which may not publish work: its message could have the id of another pool's work,
+// which the stream would then drop. And it stores what a runner sets aside.
 //
-// Earlier releases do not know the last three. Their runners write what experts remember on <prefix>.keep.<bucket>.<key>, which schedulers
-// still accept, and publish work themselves, as accounts made by those releases permit. If a scheduler of such a release refuses an
-// operation, a runner of this release does the same.
+// Earlier releases do not know the last four. Their runners write what experts remember and know on <prefix>.keep.<bucket>.<key>, which
+// schedulers still accept, and publish work themselves, as accounts made by those releases permit. If a scheduler of such a release
+// refuses an operation, a runner of this release does the same.
 
 // keepOp is an operation on a key.
 type keepOp string
 
 const (
-	keepPut    keepOp = "put"
-	keepDelete keepOp = "delete"
-	keepPool   keepOp = "pool"
-	keepWork   keepOp = "work"
-	keepFacts  keepOp = "facts"
-	keepAside  keepOp = "aside"
+	keepPut     keepOp = "put"
+	keepDelete  keepOp = "delete"
+	keepPool    keepOp = "pool"
+	keepWork    keepOp = "work"
+	keepFacts   keepOp = "facts"
+	keepContext keepOp = "context"
+	keepAside   keepOp = "aside"
 )
 
 // poolKey takes the place of an expert in requests for the consumer of a pool, workKey in requests to put back work, asideKey in those to
@@ -53,7 +54,7 @@ type keeping struct {
 	Last  *uint64       `json:"last,omitempty"`
 	// Pool is the consumer that a pool needs.
 	Pool *keptPool `json:"pool,omitempty"`
-	// Key is the key of the facts that an expert remembers.
+	// Key is the key of the facts that an expert remembers, or the session that it knows by an id.
 	Key string `json:"key,omitempty"`
 	// Work is the address of the work that is put back; Value is its body.
 	Work *keptWork `json:"work,omitempty"`
@@ -268,7 +269,7 @@ func (s Services) Keep() (stop func(), err error) {
 		cancel()
 	}
 	n := s.bus.names
-	for _, subject := range []string{n.Card("*", "*"), n.Keep(n.Memory, "fact.*.*"), n.Keep(n.Sessions, "contexts.*"), n.Keep(n.Sessions, ChatKey("*"))} {
+	for _, subject := range []string{n.Card("*", "*"), n.Keep(n.Memory, "fact.*.*"), n.Keep(n.Sessions, contexts+"*"), n.Keep(n.Sessions, ChatKey("*"))} {
 		sub, err := s.bus.nc.QueueSubscribe(subject, "keep", take)
 		if err != nil {
 			stop()
@@ -321,7 +322,8 @@ func (s Services) write(ctx context.Context, subject string, r keeping) (uint64,
 		return s.writeCard(ctx, pool, expert, r)
 	}
 	bucket, key, _ := strings.Cut(strings.TrimPrefix(subject, n.Prefix()+".keep."), ".")
-	if bucket == n.Memory && (rememberer(key) == "" || r.Op != keepPut) { // Only runners of earlier releases write such facts here.
+	earlier := bucket == n.Memory || strings.HasPrefix(key, contexts) // Only runners of earlier releases write this here.
+	if earlier && r.Op != keepPut || bucket == n.Memory && rememberer(key) == "" {
 		return 0, fmt.Errorf("%w: only the engine writes %s of %s", ErrRefused, key, bucket)
 	}
 	return s.apply(ctx, KV{s.bus, bucket}, key, r)
@@ -354,6 +356,10 @@ func (s Services) writeCard(ctx context.Context, pool, expert string, r keeping)
 		return 0, fmt.Errorf("%w: expert %s belongs to pool %s", ErrNotPermitted, expert, poolOf(was))
 	case r.Op == keepFacts && (err != nil || rememberer(r.Key) != expert):
 		return 0, fmt.Errorf("%w: %.200q has no facts of expert %s of pool %s", ErrNotPermitted, r.Key, expert, pool)
+	case r.Op == keepContext && err != nil:
+		return 0, fmt.Errorf("%w: pool %s has no expert %s", ErrNotPermitted, pool, expert)
+	case r.Op == keepContext:
+		return 0, s.writeContext(ctx, expert, r)
 	case r.Op == keepFacts:
 		r.Op = keepPut
 		return s.apply(ctx, s.bus.Memory(), r.Key, r)

@@ -217,6 +217,26 @@ func ZoneOf(ctx context.Context) string {
 	return zone
 }
 
+type rightsKey struct{}
+
+// WithRights returns a context whose requests have at most these of the rights of the connection's key, which are the roles of package verb: a
+// program that asks for someone asks with their rights. The signature covers them. Services of earlier releases do not notice them.
+func WithRights(ctx context.Context, rights ...string) context.Context {
+	return context.WithValue(ctx, rightsKey{}, rights)
+}
+
+// RequestHeader returns the headers of a request on jobs.request or jobs.api: the time zone and the rights that ctx carries.
+func RequestHeader(ctx context.Context) map[string][]string {
+	header := map[string][]string{}
+	if zone := ZoneOf(ctx); zone != "" {
+		header[events.HeaderZone] = []string{zone}
+	}
+	if rights, ok := ctx.Value(rightsKey{}).([]string); ok {
+		seal.Narrow(header, rights)
+	}
+	return header
+}
+
 type traceKey struct{}
 
 // TraceOf returns the traceparent of the request that an Endpoint answers, or "".
@@ -233,8 +253,8 @@ type arrived struct {
 	at      time.Time
 }
 
-// Signer returns who has signed the request that an Endpoint answers with ctx. asked is false if this process has no list of
-// signers, or if ctx is not that of a request. Errors: *events.Fault for a request without a signature that counts.
+// Signer returns who has signed the request that an Endpoint answers with ctx, with the rights that WithRights has left it. asked is false if
+// this process has no list of signers and the request has all rights, or if ctx is not that of a request. Errors: *events.Fault for a request without a signature that counts.
 func (s Services) Signer(ctx context.Context) (who *seal.Signer, asked bool, err error) {
 	r, ok := ctx.Value(requestKey{}).(*arrived)
 	if !ok {
@@ -294,12 +314,9 @@ func (s Services) Request(ctx context.Context, subject string, body []byte) (ans
 	return reply.Data, refusedBy(reply), nil
 }
 
-// request returns a signed request with the caller's time zone.
+// request returns a signed request with the headers of the caller.
 func (s Services) request(ctx context.Context, subject string, body []byte) (*nats.Msg, error) {
-	m := &nats.Msg{Subject: subject, Header: nats.Header{}, Data: body}
-	if zone := ZoneOf(ctx); zone != "" {
-		m.Header.Set(events.HeaderZone, zone)
-	}
+	m := &nats.Msg{Subject: subject, Header: RequestHeader(ctx), Data: body}
 	return m, s.bus.sealing.seal(s.bus.names, &events.Message{Subject: subject, Header: m.Header, Body: body})
 }
 

@@ -186,11 +186,12 @@ func (b *Bus) Self() (who seal.Signer, ok bool) {
 	return list.Signers[i], true
 }
 
-// signer finds who signed a message; asked is false without a list of signers.
+// signer finds who signed a message; asked is false without a list of signers, unless the message was sent with WithRights.
 func (s *sealing) signer(m *events.Message, at time.Time) (who *seal.Signer, asked bool, err error) {
 	list := s.signers()
 	if list == nil {
-		return nil, false, nil
+		who = seal.Anyone(m)
+		return who, who != nil, nil
 	}
 	who, err = list.Of(m, at)
 	return who, true, err

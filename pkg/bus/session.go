@@ -38,49 +38,6 @@ func (b *Bus) sessionOwner(ctx context.Context, session string) (string, error) 
 	return record.User, nil
 }
 
-// ContextKey returns the key, in the bucket of sessions, of the ids by which remote agents know a session. It contains a dot,
-// unlike the key of any session.
-func ContextKey(session string) string { return "contexts." + SessionKey(session) }
-
-// RemoteContext returns the id by which a remote agent knows a session, or "". Errors: ErrUnavailable.
-func (b *Bus) RemoteContext(ctx context.Context, session, expert string) (string, error) {
-	known, _, err := b.remoteContexts(ctx, session)
-	return known[expert], err
-}
-
-func (b *Bus) remoteContexts(ctx context.Context, session string) (map[string]string, uint64, error) {
-	known := map[string]string{}
-	value, revision, err := b.Sessions().GetLeader(ctx, ContextKey(session))
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		return nil, 0, fmt.Errorf("read contexts of session %s: %w", session, err)
-	}
-	if len(value) > 0 && json.Unmarshal(value, &known) != nil {
-		known = map[string]string{}
-	}
-	return known, revision, nil
-}
-
-// SetRemoteContext stores the id by which a remote agent knows a session; an empty id removes it. Errors: ErrUnavailable.
-func (b *Bus) SetRemoteContext(ctx context.Context, session, expert, id string) error {
-	for {
-		known, revision, err := b.remoteContexts(ctx, session)
-		if err != nil || known[expert] == id {
-			return err
-		}
-		if known[expert] = id; id == "" {
-			delete(known, expert)
-		}
-		value, err := json.Marshal(known)
-		if err != nil {
-			return fmt.Errorf("write contexts of session %s: %w", session, err)
-		}
-		_, err = b.Sessions().Update(ctx, ContextKey(session), value, revision)
-		if !errors.Is(err, ErrConflict) || ctx.Err() != nil {
-			return err
-		}
-	}
-}
-
 // SlotKey returns the key of a concurrency key's slots in the bucket of sessions. It contains a dot, unlike the key of
 // any session.
 func SlotKey(key string) string { return "slots." + events.EscapeID(key) }

@@ -284,10 +284,8 @@ func (c *Client) enqueue(ctx context.Context, receipt *Receipt, body []byte) err
 
 // queued returns the headers of a request in the queue.
 func queued(ctx context.Context, id string) map[string][]string {
-	header := map[string][]string{events.HeaderMsgID: {id}}
-	if zone := bus.ZoneOf(ctx); zone != "" {
-		header[events.HeaderZone] = []string{zone}
-	}
+	header := bus.RequestHeader(ctx)
+	header[events.HeaderMsgID] = []string{id}
 	return header
 }
 

@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
-	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	textunicode "golang.org/x/text/encoding/unicode"
 )
@@ -47,7 +46,7 @@ func Decode(data []byte) (text, name string, err error) {
 	if text, err := decodeAs(data, simplifiedchinese.GB18030); err == nil && printable(text) && chinese(data) {
 		return text, GB18030, nil
 	}
-	if text, err := decodeAs(data, charmap.Windows1252); err == nil && printable(text) && wordy(text) {
+	if text, err := windows1252(data); err == nil && printable(text) && wordy(text) {
 		return text, Windows1252, nil
 	}
 	return "", "", ErrBinary
@@ -63,6 +62,25 @@ func decodeAs(data []byte, e encoding.Encoding) (string, error) {
 		return "", ErrBinary
 	}
 	return string(out), nil
+}
+
+// upper are the characters of Windows-1252 from 0x80 to 0x9F, where it differs from Latin-1. Five bytes have none.
+var upper = []rune("€\uFFFD‚ƒ„…†‡ˆ‰Š‹Œ\uFFFDŽ\uFFFD\uFFFD‘’“”•–—˜™š›œ\uFFFDžŸ")
+
+// windows1252 decodes strictly, as decodeAs does. The package charmap would add tables of forty encodings to every program.
+func windows1252(data []byte) (string, error) {
+	var b strings.Builder
+	for _, c := range data {
+		r := rune(c)
+		if c >= 0x80 && c < 0xA0 {
+			r = upper[c-0x80]
+		}
+		if r == utf8.RuneError {
+			return "", ErrBinary
+		}
+		b.WriteRune(r)
+	}
+	return b.String(), nil
 }
 
 // printable reports whether a text has no control characters besides white space, as binary files have.

@@ -1,6 +1,7 @@
 package seal_test
 
 import (
+	"encoding/base64"
 	"errors"
 	"slices"
 	"strings"
@@ -142,6 +143,85 @@ func TestAKeyAsksInItsNames(t *testing.T) {
 		if got != c.want || (err != nil) != c.refused || err != nil && (!errors.As(err, &fault) || fault.Code != events.CodeNotPermitted) {
 			t.Errorf("%v names %q: %q, %v", c.users, c.given, got, err)
 		}
+	}
+}
+
+// asked is a request that was signed at noon for someone with some rights; nil has all.
+func asked(t *testing.T, k *seal.Key, rights []string) *events.Message {
+	t.Helper()
+	m := &events.Message{Subject: "jobs.request", Header: map[string][]string{}, Body: []byte(`{}`)}
+	if rights != nil {
+		seal.Narrow(m.Header, rights)
+	}
+	if err := k.Seal(m, noon); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestARequestHasTheRightsThatWereLeftItAndItsKeyHas(t *testing.T) {
+	gateway, ann := key(t), key(t)
+	list := &seal.Signers{Signers: []seal.Signer{
+		{Name: "gateway", Key: gateway.Public(), Users: []string{seal.Any}, Rights: []string{"admin"}}, {Name: "ann", Key: ann.Public(), Rights: []string{"submitter", "approver"}},
+	}}
+	for _, c := range []struct {
+		by                 *seal.Key
+		left               []string
+		want, name, anyone string
+	}{
+		{gateway, nil, "admin", "gateway", "-"},
+		{gateway, []string{"admin"}, "admin", "gateway", "admin"},
+		{gateway, []string{"submitter"}, "submitter", "a user of gateway", "submitter"},
+		{gateway, []string{"submitter", "operator"}, "submitter,operator", "a user of gateway", "submitter,operator"},
+		{gateway, []string{}, "", "a user of gateway", ""},
+		{ann, nil, "submitter,approver", "ann", "-"},
+		{ann, []string{"approver", "submitter"}, "approver,submitter", "ann", "approver,submitter"},
+		{ann, []string{"approver"}, "approver", "a user of ann", "approver"},
+		{ann, []string{"admin", "operator"}, "", "a user of ann", "admin,operator"},
+	} {
+		m := asked(t, c.by, c.left)
+		who, err := list.Of(m, noon)
+		if err != nil || strings.Join(who.Rights, ",") != c.want || who.Name != c.name {
+			t.Errorf("%q left to %s: %+v %v, want %q as %q", c.left, seal.Named(m), who, err, c.want, c.name)
+		}
+		anyone := "-"
+		if who := seal.Anyone(m); who != nil {
+			anyone = strings.Join(who.Rights, ",")
+		}
+		if anyone != c.anyone {
+			t.Errorf("%q left where no signature is required: %q, want %q", c.left, anyone, c.anyone)
+		}
+	}
+	if got := strings.Join(list.Signers[0].Rights, ","); got != "admin" {
+		t.Errorf("the list says %q now", got)
+	}
+}
+
+// Who passes a request on changes none of its rights; a service that knows nothing of them reads the signature of every release.
+func TestTheSignatureCoversTheRightsInTheFormOfEveryRelease(t *testing.T) {
+	k := key(t)
+	list := &seal.Signers{Signers: []seal.Signer{{Name: "gateway", Key: k.Public(), Rights: []string{"admin"}}}}
+	for what, change := range map[string]func(*events.Message){
+		"taken out": func(m *events.Message) { delete(m.Header, events.HeaderType) },
+		"more":      func(m *events.Message) { seal.Narrow(m.Header, []string{"submitter", "approver"}) },
+		"others":    func(m *events.Message) { seal.Narrow(m.Header, []string{"admin"}) },
+	} {
+		m := asked(t, k, []string{"submitter"})
+		change(m)
+		if who, err := list.Of(m, noon); err == nil {
+			t.Errorf("%s: %+v", what, who)
+		}
+	}
+	m := asked(t, k, []string{"submitter"})
+	parts := strings.Fields(m.Get(seal.Header))
+	statement := "jobgraph seal v1\njobs.request\n\n" + m.Get(events.HeaderType) + "\n" + parts[2] + "\n44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+	public, err := nkeys.FromPublicKey(parts[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature, err := base64.RawURLEncoding.DecodeString(parts[3])
+	if err != nil || parts[0] != "v1" || public.Verify([]byte(statement), signature) != nil {
+		t.Errorf("%s does not sign %q (%v)", m.Get(seal.Header), statement, err)
 	}
 }
 

@@ -76,7 +76,7 @@ func (s *Signer) Named(user string) (string, error) {
 	}
 }
 
-// Of returns the signer of a message that was stored, or arrived, at a time. Errors: *events.Fault if no signature counts, joined
+// Of returns the signer of a message that was stored, or arrived, at a time, with the rights that Narrow has left it. Errors: *events.Fault if no signature counts, joined
 // with ErrNone if there is none.
 func (s *Signers) Of(m *events.Message, at time.Time) (*Signer, error) {
 	o, err := open(m)
@@ -92,7 +92,7 @@ func (s *Signers) Of(m *events.Message, at time.Time) (*Signer, error) {
 	case at.Sub(o.at).Abs() > Slack:
 		return nil, unsealed(m, fmt.Sprintf("it was signed at %s and came at %s", o.at.UTC().Format(time.RFC3339), at.UTC().Format(time.RFC3339)), "set the clock")
 	}
-	return &s.Signers[i], nil
+	return s.Signers[i].limited(m), nil
 }
 
 // Demands reports whether an event counts only with a seal: answers to requests for input, and events on a control subject.

@@ -12,8 +12,11 @@ import (
 // replies, the facts of jobs and schedules, and the messages for workers. It is made from the tables of verbs and of events. The
 // described application is Jobgraph: it receives what others send.
 func AsyncAPI(version string, names events.Names) map[string]any {
-	d := &asyncDocument{channels: object{}, operations: object{}, messages: object{}, schemas: object{"fault": schemaNamed("fault")}}
-	d.messages["fault"] = message("Fault", "Why a request was refused. The header Nats-Service-Error-Code has its code.", "fault")
+	d := &asyncDocument{channels: object{}, operations: object{}, messages: object{}, schemas: object{}}
+	d.schemas["rejection"] = rejection(d.payload("fault"))
+	fault := message("Fault", "Why a request was refused: a fault, or all of them.", object{"anyOf": []object{d.payload("fault"), d.payload("rejection")}})
+	fault["headers"] = refused
+	d.messages["fault"] = fault
 	for _, v := range All() {
 		if v.On != "" {
 			d.verb(&v, names)
@@ -25,8 +28,8 @@ func AsyncAPI(version string, names events.Names) map[string]any {
 	for _, definition := range schedule.Definitions() {
 		d.fact(&definition, names)
 	}
-	for _, m := range besides(names) {
-		d.beside(&m)
+	for _, m := range d.besides(names) {
+		d.says(&m)
 	}
 	return object{
 		"asyncapi":           "3.0.0",
@@ -42,34 +45,84 @@ func AsyncAPI(version string, names events.Names) map[string]any {
 // asyncDocument collects the parts of a document.
 type asyncDocument struct{ channels, operations, messages, schemas object }
 
-// facts are the headers of events: CloudEvents 1.0 in binary mode.
-var facts = object{
-	"type": "object", "required": []string{events.HeaderSpec, events.HeaderID, events.HeaderSource, events.HeaderType},
-	"properties": object{
-		events.HeaderSpec: object{"type": "string", "const": "1.0"}, events.HeaderID: object{"type": "string"}, events.HeaderSource: object{"type": "string"},
-		events.HeaderType: object{"type": "string"}, events.HeaderTrace: object{"type": "string"}, events.HeaderSkippable: object{"type": "string"},
-		events.HeaderMsgID: object{"type": "string", "description": "The stream drops repeats with the same id."},
-	},
-}
+// The headers that NATS services set on a refusal, and only there: they tell it from an answer, whatever the body of either is.
+const headerError, headerErrorCode = "Nats-Service-Error", "Nats-Service-Error-Code"
 
-// message is a message whose payload has a schema; "" for any JSON.
-func message(title, about, schema string) object {
-	m := object{"title": title, "summary": about, "contentType": "application/json", "payload": object{}}
-	if schema != "" {
-		m["payload"] = object{"$ref": "#/components/schemas/" + schema}
+var (
+	refused = object{
+		"type": "object", "required": []string{headerError, headerErrorCode},
+		"properties": object{
+			headerError:     object{"type": "string", "description": "The fault as one line for people."},
+			headerErrorCode: object{"type": "string", "description": "The code of the fault."},
+		},
 	}
-	return m
+	answered = object{"type": "object", "not": object{"required": []string{headerErrorCode}}}
+)
+
+// rejection is the schema of events.Rejection.
+func rejection(fault object) object {
+	return object{
+		"type": "object", "title": "rejection", "required": []string{"faults"},
+		"properties": object{"job_id": object{"type": "string", "description": "The id in the request, if there is one."}, "faults": object{"type": "array", "items": fault}},
+	}
 }
 
-// verb describes a verb as a request with a reply.
+// once are the headers of a message that its stream stores once.
+var once = object{"type": "object", "properties": object{events.HeaderMsgID: onceID}}
+
+var onceID = object{"type": "string", "description": "The stream drops repeats with the same id."}
+
+// cloudHeaders are the headers of a CloudEvent of a type in binary mode. With bare, a message may leave them out: its subject says
+// what it is.
+func cloudHeaders(ceType string, bare bool) object {
+	text := object{"type": "string"}
+	headers := object{
+		"type": "object",
+		"properties": object{
+			events.HeaderSpec: object{"type": "string", "const": "1.0"}, events.HeaderID: text, events.HeaderSource: text,
+			events.HeaderType: object{"type": "string", "const": ceType}, events.HeaderTrace: text, events.HeaderSkippable: text, events.HeaderMsgID: onceID,
+		},
+	}
+	if !bare {
+		headers["required"] = []string{events.HeaderSpec, events.HeaderID, events.HeaderSource, events.HeaderType}
+	}
+	return headers
+}
+
+// message is a message in JSON.
+func message(title, about string, payload object) object {
+	return object{"title": title, "summary": about, "contentType": "application/json", "payload": payload}
+}
+
+// payload refers to a schema of verbs, events or schedules, which it adds to the document; "" means any JSON.
+func (d *asyncDocument) payload(schemaName string) object {
+	if schemaName == "" {
+		return object{}
+	}
+	if d.schemas[schemaName] == nil {
+		text, ok := Schema(schemaName)
+		if !ok {
+			text, _ = schedule.Schema(schemaName)
+		}
+		d.schemas[schemaName] = openSchema(text)
+	}
+	return ref("components", "schemas", schemaName)
+}
+
+// verb describes a verb as a request with a reply. The subject of the reply is a field of the protocol and no header, so that no
+// runtime expression can say where it is.
 func (d *asyncDocument) verb(v *Verb, names events.Names) {
 	id := "api." + v.Name
-	replies := object{"fault": object{"$ref": "#/components/messages/fault"}}
-	d.add(id+".request", message(v.Name, v.About, v.InputSchema()), v.InputSchema(), nil)
-	d.add(id+".reply", message(v.Name+", answered", "The answer to "+v.Name+".", v.OutputSchema()), v.OutputSchema(), nil)
-	replies["reply"] = object{"$ref": "#/components/messages/" + id + ".reply"}
-	d.channel(id, names.API(v.Name), v.About, object{"request": object{"$ref": "#/components/messages/" + id + ".request"}})
-	d.channels[id+".reply"] = object{"address": nil, "title": v.Name + ", answered", "messages": replies, "description": "The subject that the request names for its reply."}
+	d.messages[id+".request"] = message(v.Name, v.About, d.payload(v.InputSchema()))
+	answer := message(v.Name+", answered", "The answer to "+v.Name+".", d.payload(v.OutputSchema()))
+	answer["headers"] = answered
+	d.messages[id+".reply"] = answer
+	d.channel(id, names.API(v.Name), v.About)["messages"] = object{"request": ref("components", "messages", id+".request")}
+	d.channels[id+".reply"] = object{
+		"address": nil, "title": v.Name + ", answered", "description": "The reply subject of the request, which is an inbox of who sent it.",
+		"messages": object{"reply": ref("components", "messages", id+".reply"), "fault": ref("components", "messages", "fault")},
+		"servers":  []object{ref("servers", "bus")},
+	}
 	bindings := object{"bindingVersion": "0.1.0"}
 	if !v.Each {
 		bindings["queue"] = "q"
@@ -81,7 +134,7 @@ func (d *asyncDocument) verb(v *Verb, names events.Names) {
 	d.operations[id] = object{
 		"action": "receive", "title": v.Name, "summary": v.About, "channel": ref("channels", id), "messages": []object{ref("channels", id, "messages", "request")},
 		"reply": object{
-			"address": object{"location": "$message.header#/reply"}, "channel": ref("channels", id+".reply"),
+			"channel":  ref("channels", id+".reply"),
 			"messages": []object{ref("channels", id+".reply", "messages", "reply"), ref("channels", id+".reply", "messages", "fault")},
 		},
 		"bindings": object{"nats": bindings},
@@ -91,39 +144,23 @@ func (d *asyncDocument) verb(v *Verb, names events.Names) {
 
 func ref(path ...string) object { return object{"$ref": "#/" + strings.Join(path, "/")} }
 
-// add adds a message and the schema of its payload.
-func (d *asyncDocument) add(name string, m object, schema string, headers object) {
-	if headers != nil {
-		m["headers"] = headers
-	}
-	d.messages[name] = m
-	if schema != "" && d.schemas[schema] == nil {
-		d.schemas[schema] = schemaNamed(schema)
-	}
-}
-
-// schemaNamed is a schema of verbs, events or schedules.
-func schemaNamed(name string) object {
-	text, ok := Schema(name)
-	if !ok {
-		text, _ = schedule.Schema(name)
-	}
-	return openSchema(text)
-}
-
 var placeholder = regexp.MustCompile(`\{([a-z]+)\}`)
 
 // about describes the parameters of subjects.
 var about = map[string]string{
 	"shard": "The shard of the job, a number that follows from its id.", "job": "The id of the job.", "subjob": "The id of the SubJob.", "run": "The number of the run.",
 	"request": "The id of the request for input.", "timer": "The id of the timer.", "turn": "How many changes of status the job had.", "pool": "The pool of the expert.",
-	"expert": "The id of the expert.", "session": "The id of the session.", "schedule": "The id of the schedule.", "moment": "The moment of the run, or its number.",
-	"kind": "request or work.", "seq": "The sequence of the message in its queue.",
+	"expert": "The id of the expert.", "session": "The id of the session, escaped if it is no token.", "schedule": "The id of the schedule.",
+	"moment": "The moment of the run, or its number.", "kind": "request, work, webhook or fact.", "seq": "The sequence of the message in its queue.",
+	"target": "The pool of the work, or the name of the webhook.",
 }
 
-// channel adds a channel with its parameters.
-func (d *asyncDocument) channel(id, address, title string, messages object) {
-	c := object{"address": address, "title": title, "messages": messages, "servers": []object{ref("servers", "bus")}}
+// channel adds a channel with its parameters, unless there is one with that id, and returns it.
+func (d *asyncDocument) channel(id, address, title string) object {
+	if c, ok := d.channels[id].(object); ok {
+		return c
+	}
+	c := object{"address": address, "title": title, "messages": object{}, "servers": []object{ref("servers", "bus")}}
 	parameters := object{}
 	for _, m := range placeholder.FindAllStringSubmatch(address, -1) {
 		parameters[m[1]] = object{"description": about[m[1]]}
@@ -132,62 +169,5 @@ func (d *asyncDocument) channel(id, address, title string, messages object) {
 		c["parameters"] = parameters
 	}
 	d.channels[id] = c
-}
-
-// says adds a message with a separate channel, and the operations on it.
-func (d *asyncDocument) says(id, address, title, schema string, headers object, actions ...string) {
-	d.add(id, message(id, title, schema), schema, headers)
-	d.channel(id, address, title, object{"message": ref("components", "messages", id)})
-	for _, action := range actions {
-		d.operations[action+"."+id] = object{
-			"action": action, "title": id, "summary": title, "channel": ref("channels", id), "messages": []object{ref("channels", id, "messages", "message")},
-		}
-	}
-}
-
-// event describes a fact of a job. Jobgraph also receives control events and the reports of workers.
-func (d *asyncDocument) event(e *events.Definition, names events.Names) {
-	actions := []string{"send"}
-	switch e.Kind {
-	case events.KindSubJobStarted, events.KindSubJobProgressed, events.KindSubJobReported, events.KindInputRequested, events.KindInputClosed:
-		actions = append(actions, "receive")
-	default:
-		if e.Control {
-			actions = append(actions, "receive")
-		}
-	}
-	d.says(string(e.Kind), names.Template(e), e.Doc, string(e.Kind), facts, actions...)
-}
-
-// fact describes a fact of a schedule.
-func (d *asyncDocument) fact(e *schedule.Definition, names events.Names) {
-	d.says(string(e.Kind), schedule.NewNames(names).Fact("{schedule}", e.Kind, "{moment}"), e.Doc, string(e.Kind), facts, "send")
-}
-
-// beside adds a message that is neither a verb nor a fact.
-func (d *asyncDocument) beside(m *asyncMessage) {
-	d.says(m.id, m.address, m.about, m.schema, m.headers, m.actions...)
-}
-
-// asyncMessage is a message that is neither a verb nor a fact.
-type asyncMessage struct {
-	id, address, about, schema string
-	headers                    object
-	actions                    []string
-}
-
-// besides lists the other messages.
-func besides(names events.Names) []asyncMessage {
-	p := names.Prefix()
-	send, receive := []string{"send"}, []string{"receive"}
-	once := object{"type": "object", "properties": object{events.HeaderMsgID: object{"type": "string", "description": "The stream drops repeats with the same id."}}}
-	return []asyncMessage{
-		{"request", names.Request(), "A request for a job, which waits in a queue. With a reply subject it is answered when it is admitted.", "request", once, receive},
-		{"work", p + ".work.{pool}.{expert}.{job}.{subjob}.{run}", "Work for a runner, or for a worker in any language.", "work", nil, send},
-		{"journal", names.JournalOf("{job}", "{subjob}"), "A record of a run: a claim, an effect, a report.", "journal", nil, receive},
-		{"cancel", names.Cancel("{job}", "{subjob}"), "A run is to end at once. It has no payload.", "", nil, send},
-		{"item", p + ".item.{job}.{subjob}", "Live items of a run, one JSON object per line.", "", nil, send},
-		{"conversation", p + ".conversation.{session}", "An item of what was said in a session.", "", nil, send},
-		{"dead-letter", p + ".dlq.{kind}.{seq}", "What no service could handle, with the reason in its headers.", "", nil, send},
-	}
+	return c
 }

@@ -1,9 +1,7 @@
 package verb_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -11,189 +9,119 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
-	"github.com/jobgraph/jobgraph/pkg/schema"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
 type object = map[string]any
 
-// shape is an object of AsyncAPI 3.0 as specified: the fields that it may have, with the shape of each. A field with "!" is
-// required. The shapes "text", "any", "schema" and "texts" are values; "[]X" is a list and "{}X" a map of X; "@X" is a reference to
-// X.
-var shapes = map[string]map[string]string{
-	"document":   {"asyncapi!": "text", "info!": "info", "defaultContentType": "text", "servers": "{}server", "channels": "{}channel", "operations": "{}operation", "components": "components"},
-	"info":       {"title!": "text", "version!": "text", "description": "text"},
-	"server":     {"host!": "text", "protocol!": "text", "description": "text"},
-	"channel":    {"address!": "any", "title": "text", "description": "text", "messages": "{}@message", "parameters": "{}parameter", "servers": "[]@server"},
-	"parameter":  {"description!": "text"},
-	"message":    {"title": "text", "summary": "text", "contentType": "text", "payload": "payload", "headers": "schema"},
-	"operation":  {"action!": "text", "title": "text", "summary": "text", "channel!": "@channel", "messages": "[]@message", "reply": "reply", "bindings": "bindings"},
-	"reply":      {"address": "address", "channel": "@channel", "messages": "[]@message"},
-	"address":    {"location!": "text"},
-	"bindings":   {"nats": "nats"},
-	"nats":       {"queue": "text", "bindingVersion": "text"},
-	"components": {"messages": "{}message", "schemas": "{}schema"},
-}
-
-// document is the document as a reader receives it.
-type document struct {
-	*testing.T
-	all object
-}
-
-func read(t *testing.T) *document {
+// read returns the document as a reader receives it.
+func read(t *testing.T) (all object) {
 	t.Helper()
-	text := musttest.JSON(t, verb.AsyncAPI("v1.2.3", events.NewNames("shop")))
-	d := &document{T: t}
-	musttest.Decode(t, text, &d.all)
-	return d
+	musttest.Decode(t, musttest.JSON(t, verb.AsyncAPI("v1.2.3", events.NewNames("shop"))), &all)
+	return all
 }
 
-// at follows a reference; nil if there is no target.
-func (d *document) at(ref string) any {
-	var of any = d.all
-	for part := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
-		o, _ := of.(object)
-		of = o[part]
-		if next, ok := of.(object); ok && next["$ref"] != nil && !strings.HasSuffix(ref, "/"+part) {
-			of = d.at(fmt.Sprint(next["$ref"]))
+func TestTheDescriptionOfTheBusKeepsTheRulesOfAsyncAPI(t *testing.T) {
+	for _, wrong := range broken(read(t)) {
+		t.Error(wrong)
+	}
+}
+
+func TestEachBrokenRuleOfAsyncAPIIsFound(t *testing.T) {
+	gone := new(object) // It stands for a field that is taken away.
+	for _, c := range []struct {
+		at    string
+		value any
+		want  string
+	}{
+		{"asyncapi", "2.6.0", `#/asyncapi is "2.6.0"`},
+		{"info/version", gone, "#/info has no version"},
+		{"info/contact", "us", "#/info has a field contact"},
+		{"servers/bus.1", object{"host": "h", "protocol": "nats"}, `#/servers has the name "bus.1"`},
+		{"servers/bus/host", gone, "#/servers/bus has no host"},
+		{"servers/other", object{"host": "h", "protocol": "nats"}, "#/servers/other is referred to by nothing"},
+		{"channels/item/title", 3, "#/channels/item/title is no text"},
+		{"channels/item/servers", []any{object{"$ref": "#/servers/none"}}, "#/channels/item/servers/0: #/servers/none is no server"},
+		{"channels/item/messages", object{}, "#/channels/item/messages is empty"},
+		{"channels/item/messages/item", object{"title": "in place"}, "#/channels/item/messages/item is no reference"},
+		{"channels/item/messages/item/$ref", "#/components/schemas/fault", "is no message of the components"},
+		{"channels/item/parameters/job", gone, "#/channels/item: shop.item.{job}.{subjob} has the parameters [subjob]"},
+		{"channels/item/parameters/more", object{"description": "none"}, "has the parameters [job more subjob]"},
+		{"channels/item/parameters/job/schema", object{}, "#/channels/item/parameters/job has a field schema"},
+		{"channels/item/parameters", object{"job.1": object{"description": "none"}}, `#/channels/item/parameters has the name "job.1"`},
+		{"channels/item/address", "shop.item.>", "#/channels/item/address: shop.item.> is no subject"},
+		{"channels/item/address", "shop.live.{job}.{subjob}", "#/channels/item and #/channels/live share subjects"},
+		{"channels/item/address", "shop.event.1.{job}.{subjob}", "#/channels/control and #/channels/item share subjects"},
+		{"operations/api.get/action", "reply", `#/operations/api.get/action is "reply"`},
+		{"operations/api.get/channel", object{"address": "x"}, "#/operations/api.get/channel is no reference"},
+		{"operations/api.get/channel/$ref", "#/components/messages/fault", "is no channel"},
+		{"operations/api.get/channel/summary", "more", "#/operations/api.get/channel is no reference"},
+		{"operations/api.get/messages", []any{}, "#/operations/api.get/messages is no list of something"},
+		{"operations/api.get/messages", []any{object{"$ref": "#/channels/api.list/messages/request"}}, "#/channels/api.list/messages/request is not of #/channels/api.get"},
+		{"operations/api.get/messages", []any{object{"$ref": "#/components/messages/api.get.request"}}, "is no message of a channel"},
+		{"operations/api.get/reply/messages", []any{object{"$ref": "#/channels/api.get/messages/request"}}, "#/channels/api.get/messages/request is not of #/channels/api.get.reply"},
+		{"operations/api.get/reply/address", object{"location": "$message.header#/reply"}, "#/operations/api.get/reply has a field address"},
+		{"operations/api.get/reply", gone, "#/channels/api.get.reply is referred to by nothing"},
+		{"operations/api.get/bindings/nats/bindingVersion", "9", `bindingVersion is "9"`},
+		{"operations/api.get/bindings/nats/queue", strings.Repeat("q", 256), "queue is longer than 255"},
+		{"operations/api.get/x-a b", 1, "#/operations/api.get has a field x-a b"},
+		{"components/messages/a~b", object{"payload": object{}}, `#/components/messages has the name "a~b"`},
+		{"components/messages/more", object{"payload": object{}}, "#/components/messages/more is referred to by nothing"},
+		{"components/messages/item/body", object{}, "#/components/messages/item has a field body"},
+		{"components/messages/item/payload/$ref", "#/components/schemas/none", "#/components/schemas/none is no schema of the components"},
+		{"components/messages/stop.requested/headers", gone, "#/channels/control: nothing tells"},
+		{"components/messages/stop.requested/headers/properties/ce-type/const", "io.jobgraph.fail.requested.v1", "#/channels/control: nothing tells fail.requested from stop.requested"},
+		{"components/messages/api.get.reply/headers", object{"type": "object"}, "#/channels/api.get.reply: nothing tells fault from reply"},
+		{"components/messages/job.finished/headers/type", "array", "#/components/messages/job.finished/headers is no map"},
+		{"components/schemas/more", object{"type": "object"}, "#/components/schemas/more is referred to by nothing"},
+		{"components/schemas/fault/type", "thing", "is not valid against metaschema"},
+		{"components/schemas/fault/properties/code/$defs", object{}, "#/components/schemas/fault/properties/code has a keyword $defs"},
+		{"components/schemas/fault/properties/code/$ref", "#/components/messages/fault", "code is no reference"},
+	} {
+		all := read(t)
+		change(t, all, c.at, c.value, c.value == any(gone))
+		found := broken(all)
+		if !slices.ContainsFunc(found, func(wrong string) bool { return strings.Contains(wrong, c.want) }) {
+			t.Errorf("%s = %.80v: found %q, want %q", c.at, c.value, found, c.want)
 		}
 	}
-	return of
 }
 
-// check checks a value at a path.
-func (d *document) check(path, shape string, value any) {
-	if of, ok := strings.CutPrefix(shape, "{}"); ok {
-		o, ok := value.(object)
+// change sets the field at a path, or takes it away.
+func change(t *testing.T, all object, at string, value any, take bool) {
+	t.Helper()
+	path := strings.Split(at, "/")
+	for _, name := range path[:len(path)-1] {
+		below, ok := all[name].(object)
 		if !ok {
-			d.Errorf("%s is no map", path)
+			t.Fatalf("there is no %s in %s", name, at)
 		}
-		for name, v := range o { // any order: each is checked by itself.
-			if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" {
-				d.Errorf("%s has the name %q", path, name)
-			}
-			d.check(path+"/"+name, of, v)
-		}
+		all = below
+	}
+	last := path[len(path)-1]
+	if take {
+		delete(all, last)
 		return
 	}
-	if of, ok := strings.CutPrefix(shape, "[]"); ok {
-		list, ok := value.([]any)
-		if !ok || len(list) == 0 {
-			d.Errorf("%s is no list of something", path)
-		}
-		for n, v := range list {
-			d.check(fmt.Sprintf("%s/%d", path, n), of, v)
-		}
-		return
-	}
-	if of, ok := strings.CutPrefix(shape, "@"); ok {
-		o, _ := value.(object)
-		to, _ := o["$ref"].(string)
-		target := d.at(to)
-		if len(o) != 1 || target == nil {
-			d.Errorf("%s: %v refers to no %s", path, value, of)
-		}
-		return
-	}
-	d.value(path, shape, value)
-}
-
-// value checks a value that is neither list nor reference.
-func (d *document) value(path, shape string, value any) {
-	o, isObject := value.(object)
-	switch shape {
-	case "any":
-		return
-	case "text":
-		if text, ok := value.(string); !ok || text == "" {
-			d.Errorf("%s is no text: %v", path, value)
-		}
-		return
-	case "payload":
-		if o["$ref"] != nil {
-			d.check(path, "@schema", value)
-			return
-		}
-		fallthrough
-	case "schema":
-		text, err := json.Marshal(value)
-		if err == nil {
-			err = schema.Check(text)
-		}
-		if err != nil {
-			d.Errorf("%s: %v", path, err)
-		}
-		return
-	}
-	fields := shapes[shape]
-	if fields == nil || !isObject {
-		d.Errorf("%s is no %s", path, shape)
-	}
-	for name, v := range o { // any order: each is checked by itself.
-		of := fields[name] + fields[name+"!"]
-		if of == "" && !strings.HasPrefix(name, "x-") {
-			d.Errorf("%s has a field %s, which no %s has", path, name, shape)
-		}
-		if of != "" {
-			d.check(path+"/"+name, of, v)
-		}
-	}
-	for name := range fields { // any order: each is checked by itself.
-		if short, must := strings.CutSuffix(name, "!"); must {
-			if _, ok := o[short]; !ok {
-				d.Errorf("%s has no %s", path, short)
-			}
-		}
-	}
-}
-
-func TestTheDescriptionOfTheBusIsValidAsyncAPI(t *testing.T) {
-	d := read(t)
-	d.check("#", "document", d.all)
-	for name, v := range d.at("#/operations").(object) {
-		o := v.(object)
-		if action := o["action"]; action != "send" && action != "receive" {
-			t.Errorf("%s: %v", name, action)
-		}
-		channel := o["channel"].(object)["$ref"].(string)
-		for _, m := range o["messages"].([]any) {
-			if to := m.(object)["$ref"].(string); !strings.HasPrefix(to, channel+"/messages/") {
-				t.Errorf("%s: the message %s is not of its channel", name, to)
-			}
-		}
-	}
-	for name, v := range d.at("#/channels").(object) {
-		address, _ := v.(object)["address"].(string)
-		declared, _ := v.(object)["parameters"].(object)
-		named := map[string]bool{}
-		for part := range strings.SplitSeq(address, ".") {
-			if strings.HasPrefix(part, "{") {
-				named[strings.Trim(part, "{}")] = true
-			}
-		}
-		if !slices.Equal(slices.Sorted(maps.Keys(named)), slices.Sorted(maps.Keys(declared))) {
-			t.Errorf("%s: %s has the parameters %v", name, address, declared)
-		}
-	}
+	all[last] = value
 }
 
 func TestEveryVerbAndEveryFactIsDescribed(t *testing.T) {
-	d := read(t)
+	all := read(t)
 	names := events.NewNames("shop")
 	for _, v := range verb.All() {
-		o, ok := d.at("#/operations/api." + v.Name).(object)
+		o, ok := at(all, "#/operations/api."+v.Name).(object)
 		if v.On == "" {
 			if ok {
 				t.Errorf("%s is answered on no bus", v.Name)
 			}
 			continue
 		}
-		if !ok || o["x-effect"] != string(v.Effect) || o["x-roles"] != v.Needs() || d.at("#/channels/api." + v.Name).(object)["address"] != "shop.api."+v.Name {
+		if !ok || o["x-effect"] != string(v.Effect) || o["x-roles"] != v.Needs() || at(all, "#/channels/api."+v.Name).(object)["address"] != "shop.api."+v.Name {
 			t.Errorf("%s is described as %v", v.Name, o)
 		}
 		for part, name := range map[string]string{"request": v.InputSchema(), "reply": v.OutputSchema()} {
-			payload := d.at("#/components/messages/api." + v.Name + "." + part).(object)["payload"].(object)
+			payload := at(all, "#/components/messages/api."+v.Name+"."+part).(object)["payload"].(object)
 			if name != "" && payload["$ref"] != "#/components/schemas/"+name {
 				t.Errorf("the %s of %s is %v, want %s", part, v.Name, payload, name)
 			}
@@ -201,17 +129,18 @@ func TestEveryVerbAndEveryFactIsDescribed(t *testing.T) {
 	}
 	sample := strings.NewReplacer("{shard}", fmt.Sprint(events.ShardOf("j")), "{job}", "j", "{subjob}", "a", "{run}", "1", "{request}", "ask", "{timer}", "t", "{turn}", "3")
 	for _, e := range events.Definitions() {
-		address := d.at("#/channels/" + string(e.Kind)).(object)["address"].(string)
-		at, ok := names.Parse(sample.Replace(address))
-		if same := at.Kind == e.Kind || e.Control && at.Control; !ok || !same || e.Run && at.SubJob != "a" {
-			t.Errorf("%s: %s is parsed as %+v", e.Kind, address, at)
+		sent, ok := at(all, "#/operations/send."+string(e.Kind)).(object)
+		if !ok {
+			t.Fatalf("%s is sent by nobody", e.Kind)
 		}
-		if d.at("#/operations/send."+string(e.Kind)) == nil {
-			t.Errorf("%s is sent by nobody", e.Kind)
+		address := at(all, sent["channel"].(object)["$ref"].(string)).(object)["address"].(string)
+		got, ok := names.Parse(sample.Replace(address))
+		if same := got.Kind == e.Kind || e.Control && got.Control; !ok || !same || e.Run && got.SubJob != "a" {
+			t.Errorf("%s: %s is parsed as %+v", e.Kind, address, got)
 		}
 	}
 	for _, e := range schedule.Definitions() {
-		if d.at("#/operations/send."+string(e.Kind)) == nil {
+		if at(all, "#/operations/send."+string(e.Kind)) == nil {
 			t.Errorf("%s is sent by nobody", e.Kind)
 		}
 	}

@@ -3,6 +3,7 @@ package asker_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -105,5 +106,20 @@ func TestSomeoneWithoutASignatureHasNoRight(t *testing.T) {
 	}
 	if user, err := stranger.Named("boss"); err == nil {
 		t.Errorf("a stranger asks in the name of %q", user)
+	}
+}
+
+// Where no signature is required, a request that the gateway has sent for a user has the rights of the user.
+func TestARequestWithoutASignatureHasTheRightsThatItWasLeft(t *testing.T) {
+	for _, right := range verb.Roles() {
+		m := events.Message{Header: map[string][]string{}}
+		seal.Narrow(m.Header, []string{string(right)})
+		who := seal.Anyone(&m)
+		if got := asker.Rights(who); !slices.Equal(got, []verb.Role{right}) {
+			t.Errorf("left %s: %v", right, got)
+		}
+		if user, err := who.Named("boss"); user != "boss" || err != nil {
+			t.Errorf("left %s, it asks as %q: %v", right, user, err)
+		}
 	}
 }

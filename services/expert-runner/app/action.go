@@ -69,7 +69,7 @@ func (a *llmKind) equip(config *agent.Config, m *models) (message, hint string) 
 	return "", ""
 }
 
-// wish is the query to the toolkit.
+// wish returns the query to the toolkit for some actions, with the card's number of hops and its threshold.
 func (a *llmKind) wish(actions []string) recommend.Wish {
 	w := recommend.Wish{Actions: actions, Hops: a.Hops, Threshold: recommend.DefaultThreshold}
 	if a.Threshold != nil {
@@ -78,7 +78,7 @@ func (a *llmKind) wish(actions []string) recommend.Wish {
 	return w
 }
 
-// with appends to a list the elements of another one that it lacks; never nil.
+// with returns list followed by the elements of more that it lacks; never nil.
 func with(list, more []string) []string {
 	all := append([]string{}, list...)
 	for _, name := range more {

@@ -23,7 +23,7 @@ const (
 	onBudgetSummary = "summary"
 )
 
-// kindLLM is a model with tools.
+// kindLLM names the kind of experts that are models with tools.
 const kindLLM = "llm"
 
 // llmKind is an agent: a model with tools. The text after the front matter is its prompt.
@@ -64,7 +64,7 @@ type llmKind struct {
 	MaxTime time.Duration `yaml:"max_time"`
 	// Patience is how long a run waits for a busy model in total.
 	Patience time.Duration `yaml:"patience"`
-	// OnBudget is fail or summary.
+	// OnBudget says what a run does when its budget is used up: fail, or end with a summary.
 	OnBudget string `yaml:"on_budget"`
 	// ObservationLimit is how much of a tool's answer the model sees, in bytes.
 	ObservationLimit int `yaml:"observation_limit"`
@@ -189,7 +189,7 @@ func (a *llmKind) build(c *catalog, s *Settings, f *cardFile) (*expert.Expert, e
 	return x, nil
 }
 
-// keeps reports whether the card chooses the same models and tools from the new configuration, now, as from the one before.
+// keeps reports whether the card's models and tools are the same in the new configuration, now, as in the previous one.
 func (a *llmKind) keeps(before, now *models) bool {
 	if !reflect.DeepEqual(before.tools, now.tools) {
 		return false

@@ -49,7 +49,7 @@ func readLimited(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = file.Close() }() // Only read from.
+	defer func() { _ = file.Close() }() // The file was only read.
 	text, err := io.ReadAll(io.LimitReader(file, agentCardLimit))
 	return string(text), err
 }

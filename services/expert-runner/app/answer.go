@@ -61,7 +61,7 @@ func (r *runner) itself(context.Context, []byte) ([]byte, *events.Fault) {
 	return r.written(verb.RunnerList{Runners: []verb.RunnerLine{line}})
 }
 
-// written encodes an answer as JSON, with secrets redacted: remote agents write parts of cards.
+// written encodes an answer as JSON, with secrets redacted: parts of cards are written by remote agents.
 func (r *runner) written(answer any) ([]byte, *events.Fault) {
 	body, err := json.Marshal(answer)
 	if err != nil {

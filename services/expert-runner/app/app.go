@@ -84,7 +84,7 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	})
 }
 
-// sweep ends the processes that a killed runner has left on this machine.
+// sweep ends the processes that killed runners have left on this machine, and removes their workspaces.
 func sweep(p *host.Process, dir string) {
 	removed, err := workspace.Sweep(dir)
 	if len(removed) > 0 {
@@ -142,7 +142,8 @@ func (r *runner) members(work context.Context) ([]host.Member, error) {
 	}, nil
 }
 
-// prepare makes the consumers of the pools that others serve, where this runner may.
+// prepare creates the consumers of pools that third-party workers serve, as far as this runner is permitted to, and sets the limits
+// of pools.
 func (r *runner) prepare(ctx context.Context) error {
 	for _, pool := range r.catalog.foreign() {
 		if err := bus.Await(ctx, func() error { return r.bus.Queues().EnsureForeignPool(ctx, pool) }); err != nil && !errors.Is(err, bus.ErrNotPermitted) {

@@ -13,7 +13,7 @@ func (c *cardSpec) artifacts() []string {
 	return c.Artifacts
 }
 
-// artifactFaults are those of the key artifacts.
+// artifactFaults returns what is wrong with the value of the key artifacts.
 func (c *cardSpec) artifactFaults() events.Faults {
 	if c.Artifacts != nil && !c.is().workspace {
 		return events.Faults{{

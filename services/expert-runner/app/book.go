@@ -19,7 +19,7 @@ type book struct {
 	cards  []cardFile
 	// file is the configuration file; nil without one.
 	file *host.File
-	// faults are the faults of form. Faulty cards are omitted from the rest.
+	// faults are the faults found while reading. Cards that cannot be read are left out of cards.
 	faults host.Faults
 	// secrets are values of the files that must never be printed.
 	secrets []string
@@ -46,7 +46,7 @@ func (f *cardFile) fault(code events.Code, field, message, hint string) host.Fau
 // judge collects all faults of a card's meaning.
 func (f *cardFile) judge() host.Faults {
 	var faults host.Faults
-	_ = errors.As(f.Validate(), &faults) // It has no other errors.
+	_ = errors.As(f.Validate(), &faults) // Validate has no other errors.
 	for i := range faults {
 		faults[i].Field = f.at + faults[i].Field
 		faults[i] = f.file.Placed(faults[i])
@@ -54,7 +54,7 @@ func (f *cardFile) judge() host.Faults {
 	return faults
 }
 
-// same reports whether two versions of a card mean the same expert.
+// same reports whether two versions of a card have the same content, so that the expert need not be built again.
 func (f *cardFile) same(other *cardFile) bool {
 	return f.path == other.path && f.body == other.body && reflect.DeepEqual(f.cardSpec, other.cardSpec)
 }
@@ -138,7 +138,7 @@ func (b *book) add(f cardFile, body string, file *host.File, err error) {
 	b.take(f)
 }
 
-// take adds a well-formed card.
+// take makes the announced card of a card file that was read, and adds both.
 func (b *book) take(f cardFile) {
 	card, err := f.cardSpec.card()
 	if err != nil {
@@ -161,7 +161,7 @@ func (b *book) paths(paths []string, at host.Fault) (files []string) {
 			b.faults = append(b.faults, *fault)
 		}
 		for _, f := range found {
-			if info, err := os.Stat(f); err == nil && !info.Mode().IsRegular() { // It was found in a folder, or by a pattern.
+			if info, err := os.Stat(f); err == nil && !info.Mode().IsRegular() { // Folders and patterns may lead to anything.
 				b.faults = append(b.faults, irregular(f))
 				continue
 			}

@@ -40,9 +40,9 @@ type cardSpec struct {
 	PoolConcurrency *int `yaml:"pool_concurrency"`
 	// Pure experts have no effects: their runs are at-least-once, and the first report wins.
 	Pure bool `yaml:"pure"`
-	// Skills are for selection.
+	// Skills say what the expert can do; planners select experts by them.
 	Skills []string `yaml:"skills"`
-	// Tags are for selection; the tag default marks the expert of steps that name none.
+	// Tags help to select the expert; the tag default marks the expert of steps that name none.
 	Tags []string `yaml:"tags"`
 	// Examples are typical requests, as people write them.
 	Examples []string `yaml:"examples"`
@@ -58,9 +58,9 @@ type cardSpec struct {
 	Passthrough bool `yaml:"passthrough"`
 	// Concurrency limits the concurrent runs on one runner; 0 means the runner's limit.
 	Concurrency int `yaml:"concurrency"`
-	// Timeout is the default of its SubJobs.
+	// Timeout limits each run of a SubJob that sets no timeout itself.
 	Timeout *time.Duration `yaml:"timeout"`
-	// Retries is the default of its SubJobs.
+	// Retries is how often a SubJob is tried again that sets no number itself.
 	Retries *int `yaml:"retries"`
 	// History is how much of the session's history its runs get, in bytes of text; 0 for nothing.
 	History *int `yaml:"history"`

@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/reconcile"
 )
 
-// catalog is everything that this runner offers.
+// catalog holds the experts that this runner offers, and what they were built from.
 type catalog struct {
 	experts map[string]*expert.Expert
 	// read are the cards that experts were built from, by id.
@@ -65,7 +65,7 @@ func inOrder(a, b host.Fault) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 }
 
-// keeps reports whether a card means an existing expert, with the same model and tools.
+// keeps reports whether a card, its model and its tools are those that the present expert was built from.
 func (c *catalog) keeps(f *cardFile, m *models) bool {
 	was := c.read[f.card.ID]
 	if was == nil || !was.same(f) {
@@ -100,7 +100,8 @@ func (c *catalog) addFile(s *Settings, f *cardFile) {
 	c.add(x, f)
 }
 
-// excuse records a missing program and accepts it; other errors are not accepted.
+// excuse reports whether an error can be ignored, because only a program is missing and programs need not exist. It records that
+// program.
 func (c *catalog) excuse(f *cardFile, field string, err error) bool {
 	var absent command.AbsentError
 	if !c.unbuilt || !errors.As(err, &absent) {

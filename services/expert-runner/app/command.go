@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
 )
 
-// kindCommand is a program on this machine.
+// kindCommand names the kind of experts that are programs on this machine.
 const kindCommand = "command"
 
 // commandKind is a program and its permissions. Its arguments and environment are keys of the card itself.

@@ -31,7 +31,7 @@ type Config struct {
 // reported together.
 func (c *Config) faults() events.Faults {
 	var faults, tools events.Faults
-	_ = errors.As(c.Models.Validate(), &faults) // Neither has other errors.
+	_ = errors.As(c.Models.Validate(), &faults) // No Validate has other errors.
 	_ = errors.As(c.ToolConfig.Validate(), &tools)
 	faults = slices.Clone(faults)
 	for i := range faults {

@@ -26,7 +26,7 @@ type follower struct {
 	*runner
 	pools *pools
 	cards *adapter.Announcer
-	// said is the last logged state of faults.
+	// said is the last logged text about faults; "" while there are none.
 	said string
 	// changes counts readings that changed something or failed; faults is the current number of faults.
 	changes *prometheus.CounterVec
@@ -142,7 +142,7 @@ func (f *follower) change(ctx context.Context, next *catalog) {
 	f.catalog = next
 	if before.models.boxes != next.models.boxes {
 		next.models.boxes.entrust(f.process)
-		defer before.models.boxes.retire() // When no reader can get them any more.
+		defer before.models.boxes.retire() // Only when no new reference to them can be taken.
 	}
 	gone := slices.DeleteFunc(before.ids(), func(id string) bool { return next.experts[id] != nil })
 	changed := slices.DeleteFunc(next.ids(), func(id string) bool { return next.experts[id] == before.experts[id] })

@@ -39,11 +39,11 @@ type Park = function.Park
 // must return soon after ctx has ended.
 type Func func(ctx context.Context, t *Task) (events.SubJobReported, error)
 
-// Function is an expert in Go.
+// Function is an expert that is a Go function in the process of the runner.
 type Function struct {
 	// Card describes it; Kind is set to "func", and ID derived from Name when empty.
 	Card events.Card
-	// Run does the work.
+	// Run executes one run of the expert.
 	Run Func
 	// Reconcile finds the outcome of an effect when it is unknown; nil means that people decide.
 	Reconcile func(ctx context.Context, q Inquiry) Finding

@@ -6,7 +6,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/person"
 )
 
-// humanKind is a person.
+// humanKind is the kind of experts that are people.
 type humanKind struct {
 	Asked person.Config `yaml:",inline"`
 }

@@ -24,11 +24,11 @@ type ToolServer struct {
 	Pinned bool   `json:"pinned"`
 	// Tools are sorted by name.
 	Tools []ServerTool `json:"tools"`
-	// Error says why it cannot be used.
+	// Error says why the server cannot be used; then there are no tools.
 	Error string `json:"error,omitempty"`
 }
 
-// ServerTool is one tool of a server.
+// ServerTool describes a tool that an MCP server offers.
 type ServerTool struct {
 	// Name is what cards and policies call it.
 	Name        string          `json:"name"`

@@ -36,13 +36,13 @@ type kind interface {
 	uses(f *cardFile) []Use
 }
 
-// about describes a kind.
+// about is what all experts of a kind have in common.
 type about struct {
 	// name is the value of kind: on a card.
 	name string
 	// workspace means that its runs have a workspace, from which they deliver artifacts.
 	workspace bool
-	// effects means that its runs mostly wait for answers from elsewhere.
+	// effects means that its runs have effects in the journal, so that a card may have a hook for unknown outcomes.
 	effects bool
 	// once means that a run must not be repeated after an unknown outcome unless the card allows it.
 	once bool
@@ -104,7 +104,7 @@ func nearKinds(written string) string {
 func (c *cardSpec) misplaced() events.Faults {
 	var faults events.Faults
 	for field, value := range reflect.ValueOf(&c.Kinds).Elem().Fields() {
-		k, _ := value.Addr().Interface().(kind) // As in all.
+		k, _ := value.Addr().Interface().(kind) // Every field is a kind, see all.
 		if of, key := k.about().name, firstKey(field, value); of != c.Kind && key != "" {
 			faults = append(faults, alien(key, of))
 		}
@@ -164,7 +164,7 @@ func (c *cardSpec) idempotent(otherwise bool) bool {
 	return *c.Idempotent
 }
 
-// invalid is the fault of one key.
+// invalid returns an error about the value of one key as faults.
 func invalid(field string, err error) events.Faults {
 	return events.Faults{{Code: events.CodeInvalid, Field: field, Message: err.Error()}}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/llm"
 )
 
-// models are the models that agents call.
+// models are the models that agents call, with the tools of the same configuration.
 type models struct {
 	engine *llm.Engine
 	config llm.Config
@@ -23,9 +23,9 @@ type models struct {
 	called func(tool, outcome string)
 	// trusted counts JSON that models wrote.
 	trusted func(use, trust string)
-	// tools is the configuration of tools.
+	// tools are the sections of the configuration about tools.
 	tools ToolConfig
-	// boxes are the tools of the configuration.
+	// boxes provide the tools that the configuration names.
 	boxes *toolboxes
 }
 
@@ -36,7 +36,7 @@ func newModels(c *Config, s *Settings) *models {
 	return &models{config: all, names: all.Names(), standard: standard, tools: c.ToolConfig}
 }
 
-// open makes the engine that answers.
+// open makes the engine through which agents call the models.
 func (m *models) open(p *host.Process, d *Deps) error {
 	calls := p.Metrics.Counter("jobgraph_tool_calls_total", "Calls of tools by agents: ok, error, unknown, denied, rejected.", "tool", "outcome")
 	m.called = func(tool, outcome string) { calls.WithLabelValues(tool, outcome).Inc() }
@@ -51,7 +51,7 @@ func (m *models) open(p *host.Process, d *Deps) error {
 	return nil
 }
 
-// follow takes over the engine of the previous models.
+// follow takes over the engine and the counters of the previous models.
 func (m *models) follow(before *models) {
 	m.engine, m.called, m.trusted = before.engine, before.called, before.trusted
 }

@@ -30,7 +30,7 @@ type pools struct {
 	all sync.WaitGroup
 }
 
-// pool is a pool whose work is taken.
+// pool is a pool from which this runner takes work.
 type pool struct {
 	// window is the number of messages in progress at once.
 	window int

@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a"
 )
 
-// kindA2A is a remote agent that speaks A2A.
+// kindA2A names the kind of experts that are remote agents speaking A2A.
 const kindA2A = "a2a"
 
 // a2aKind is a remote agent. Its keys are under a2a.

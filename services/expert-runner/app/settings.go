@@ -70,7 +70,7 @@ func Default() Settings {
 	return Settings{Pools: []string{events.DefaultPool}, KillGrace: command.DefaultGrace, CommandPath: command.DefaultPath, Prefetch: 1024, Sandbox: string(sandbox.Auto), OrphanAfter: process.DefaultOrphanAfter}
 }
 
-// Declare registers the settings.
+// Declare registers the settings as flags, environment variables and keys of the file.
 func (s *Settings) Declare(f *host.Flags) {
 	*s = Default()
 	f.Strings(&s.Pools, host.Flag{Name: "pools", Default: events.DefaultPool, Check: checkPool, Usage: "Pools whose work is taken, beside those that the cards name."})

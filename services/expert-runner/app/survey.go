@@ -286,7 +286,7 @@ func (k *a2aKind) uses(f *cardFile) []Use {
 		uses = append(uses, Use{Does: "reach", What: "the agent of " + name, Place: "a2a.card", file: name})
 		text, _ := readWhole(name) // An unreadable card is a fault when the expert is built, and has no digest.
 		card = nil
-		_ = json.Unmarshal(text, &card) // As above.
+		_ = json.Unmarshal(text, &card) // A faulty card is reported then as well.
 	}
 	for _, url := range addresses(card) {
 		uses = append(uses, Use{Does: "reach", What: url, Place: "a2a.card"})

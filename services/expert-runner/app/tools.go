@@ -87,7 +87,7 @@ func (t *toolboxes) entrust(p *host.Process) {
 	p.Cleanup("tools of experts", afterDrain, func(context.Context) error { t.close(); return nil })
 }
 
-// list returns the toolboxes for an agent.
+// list returns the toolboxes for an agent. If the tools are not known, it is one that accepts any name of a server's tool.
 func (t *toolboxes) list() []agent.Toolbox {
 	if !t.known {
 		return []agent.Toolbox{anyBox{server: true}}
@@ -95,10 +95,10 @@ func (t *toolboxes) list() []agent.Toolbox {
 	return []agent.Toolbox{t.mcp, t.served}
 }
 
-// attach gives the bus tools their connection, before any is opened. Attached ones keep theirs.
+// attach gives the tools on the bus their connection, before any of them is opened. Tools that have one keep it.
 func (t *toolboxes) attach(b *bus.Bus) {
 	t.served.Attach(served.OnBus(b))
-	if t.plans == nil { // Only the owner uses it before that.
+	if t.plans == nil { // Until it is set, no other goroutine uses the toolboxes.
 		t.plans = client.New(b)
 	}
 }

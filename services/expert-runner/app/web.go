@@ -6,7 +6,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/web"
 )
 
-// httpKind is a service that is called over HTTP.
+// httpKind is the kind of experts that are services called over HTTP.
 type httpKind struct {
 	Call web.Config `yaml:",inline"`
 }

@@ -37,7 +37,7 @@ type bench struct {
 	// servers are those of the configuration; owner tells which tools they have without starting one.
 	servers map[string]mcp.Server
 	owner   *mcp.Pool
-	// settings are those of all their pools.
+	// settings apply to the pools of all these servers.
 	settings mcp.Settings
 	// programs is the sandbox; nil if cards are only being checked.
 	programs *program.Runner
@@ -76,7 +76,7 @@ func (b *bench) at(ctx context.Context, t *expert.Task, dir string) mcp.Settings
 	return settings
 }
 
-// benchBox is the bench of one run.
+// benchBox is the toolbox of one run: its programs work in the workspace of the run.
 type benchBox struct {
 	*bench
 	servers, own, web *mcp.Pool

@@ -39,7 +39,7 @@ func ServeMCP(ctx context.Context, c *client.Client, m MCP) error {
 	return mcp.New(mcp.Settings{Door: g, Version: m.Version, Local: who, Log: m.Log, Body: int64(s.MaxBody) << 10, Sessions: 1}).Serve(ctx, m.In, m.Out)
 }
 
-// alone is the person at a client, with the rights of its key.
+// alone returns the only user, the person at the client, with the rights of the client's key, and a keeper that knows no other user.
 func alone(c *client.Client, user string) (*identity.Keeper, identity.Identity) {
 	self, ok := c.Bus().Self()
 	if !ok {

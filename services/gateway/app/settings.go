@@ -40,7 +40,7 @@ func Default() Settings {
 	return Settings{Rate: 200, MaxBody: 16 << 10, Streams: 4096, Heartbeat: 15 * time.Second, SlowReader: 10 * time.Second}
 }
 
-// Declare registers the settings.
+// Declare registers the settings as flags, environment variables and keys of the file.
 func (s *Settings) Declare(f *host.Flags) {
 	*s = Default()
 	f.String(&s.Tokens, host.Flag{Name: "tokens", Usage: "File of tokens with their users and roles; it is read again when it changes."})

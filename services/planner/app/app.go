@@ -26,8 +26,8 @@ const (
 	afterDrain = 5 * time.Second
 )
 
-// Run runs the planner in a process. It blocks until the process drains and all plans in hand are decided, or given back when ctx
-// ends. Errors: host.ErrUnavailable without a bus, events.Faults if streams are wrong, and the hook's.
+// Run runs the planner in a process. It blocks until the process drains and every plan that was begun is decided, or given back when
+// ctx ends. Errors: host.ErrUnavailable without a bus, events.Faults if streams are wrong, and the hook's.
 func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	rules, err := readProfiles(s.Profiles)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/profile"
 )
 
-// newModel returns the model to plan with: d's, else that of settings and configuration file, or nil. members must run
-// beside it.
+// newModel returns the model that plans: that of d, else that of the settings and the configuration file, else nil. members keep the
+// model up to date and must run as long as it is used.
 func newModel(p *host.Process, s Settings, d Deps) (model loop.Model, members []host.Member, err error) {
 	if d.Model != nil {
 		return &caller.Model{Client: d.Model, Shown: d.ModelName}, nil, nil

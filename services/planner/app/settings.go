@@ -35,7 +35,7 @@ func Default() Settings {
 	return Settings{ExpertWait: 2 * time.Second, PlanAge: 90 * 24 * time.Hour, PlansPerBook: 200}
 }
 
-// Declare registers the settings.
+// Declare registers the settings as flags, environment variables and keys of the file.
 func (s *Settings) Declare(f *host.Flags) {
 	*s = Default()
 	f.String(&s.DefaultExpert, host.Flag{

@@ -33,7 +33,7 @@ type scheduler struct {
 	store    *store.Store
 	sessions *session.Store
 	slots    *semaphore.Store
-	ledger   *budget.Ledger // nil without a budget of sessions or days.
+	ledger   *budget.Ledger // nil if neither sessions nor days have a budget.
 	meter    *meter
 	admitter *intake.Admitter
 	view     *api.API
@@ -77,7 +77,7 @@ func Run(ctx context.Context, p *host.Process, s Settings, d Deps) error {
 	})
 }
 
-// newScheduler joins the components that share a connection, without its partitions.
+// newScheduler builds the components that share a connection and connects them to each other. It starts no partition.
 func newScheduler(p *host.Process, b *bus.Bus, s Settings, d Deps, budgets Budgets) *scheduler {
 	r := &scheduler{
 		Settings: s, Deps: d, process: p, bus: b, store: store.OnBus(b), meter: newMeter(p.Metrics, p.Health), trace: trace.Open(p), passed: make(chan struct{}, 1),
@@ -137,7 +137,7 @@ func partitions(ctx context.Context, b *bus.Bus, number int) ([]bus.ConsumerSpec
 	return specs, nil
 }
 
-// given names the consumers that exist already.
+// given describes the consumers of the partitions, which another process has created.
 func given(b *bus.Bus, partitions int) []bus.ConsumerSpec {
 	specs := make([]bus.ConsumerSpec, partitions)
 	for p := range specs {
@@ -155,7 +155,7 @@ func (r *scheduler) partition(i int, spec bus.ConsumerSpec) host.Member {
 		settings.Passed = func() {
 			select {
 			case r.passed <- struct{}{}:
-			default: // There is a value already.
+			default: // A value is already waiting to be read.
 			}
 		}
 		settings.Pooled, settings.Journaled = r.bus.Signed(), r.bus.JournalsOfPools
@@ -185,14 +185,14 @@ func (r *scheduler) partition(i int, spec bus.ConsumerSpec) host.Member {
 	}}
 }
 
-// retireEvery is the interval between two checks for consumers of another number of partitions.
+// retireEvery is the time between two checks for consumers that belong to a different number of partitions.
 const retireEvery = time.Minute
 
-// retire removes the consumers of another number of partitions once the last scheduler that used them is gone.
+// retire removes the consumers of a partitioning with another number of partitions, once the last scheduler that used them is gone.
 func (r *scheduler) retire() host.Member {
 	return host.Every("old partitions", retireEvery, func(ctx context.Context) {
 		err := r.bus.Queues().RetirePartitions(ctx, r.Partitions)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, bus.ErrNotPermitted) { // Otherwise their maker removes them.
+		if err != nil && ctx.Err() == nil && !errors.Is(err, bus.ErrNotPermitted) { // Without permission, their creator removes them.
 			r.process.Log.Debug("cannot check for old partitions", "error", err)
 		}
 	})

@@ -56,7 +56,7 @@ func newDry(x *client.Export, out io.Writer) *dry {
 	return d
 }
 
-// take prints the event that will be stepped next.
+// take prints the event that the loop applies next.
 func (d *dry) take(e events.Event) {
 	d.print(line{Seq: e.Seq, Event: string(e.Kind), SubJob: e.SubJob, Run: e.Run})
 }
@@ -72,10 +72,10 @@ func (d *dry) print(l line) {
 	}
 }
 
-// done is the outcome of everything.
+// done is an ack that has already arrived: in a dry run every publish succeeds at once.
 type done struct{}
 
-// Wait answers at once.
+// Wait returns at once, with sequence 0.
 func (done) Wait(context.Context) (uint64, error) { return 0, nil }
 
 // Publish prints the message.
@@ -164,13 +164,13 @@ func (d *dry) Arm(_ context.Context, _, timer string, at time.Time) loop.Ack {
 	return done{}
 }
 
-// Purge prints that all timers go.
+// Purge prints that all timers of a job are purged.
 func (d *dry) Purge(_ context.Context, job string) error {
 	d.print(line{Command: "disarm", Subject: job})
 	return nil
 }
 
-// PutBlob stores the bytes for this run.
+// PutBlob keeps the bytes in memory for the duration of the dry run.
 func (d *dry) PutBlob(_ context.Context, job string, data []byte) (events.Ref, error) {
 	sum := sha256.Sum256(data)
 	ref := events.Ref{Digest: hex.EncodeToString(sum[:]), Size: int64(len(data))}
@@ -188,11 +188,11 @@ func (d *dry) GetBlob(_ context.Context, _, digest string) ([]byte, error) {
 	return data, nil
 }
 
-// Ack does nothing.
+// Ack does nothing: a dry run has no consumer.
 func (d *dry) Ack() error { return nil }
 
 // InProgress does nothing: a dry run has no consumer.
 func (d *dry) InProgress() error { return nil }
 
-// Count counts nothing.
+// Count does nothing: a dry run has no metrics.
 func (d *dry) Count(loop.Family, string) {}

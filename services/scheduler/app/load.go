@@ -7,8 +7,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
 )
 
-// load is the work of all schedulers: the partitions of this process report theirs; for others the broker counts unacknowledged
-// events.
+// load tells how much work all schedulers have. The partitions of this process report theirs; for other schedulers, it is estimated
+// from the events that the broker counts as unacknowledged.
 type load struct {
 	*intake.Gauge
 	bus   *bus.Bus

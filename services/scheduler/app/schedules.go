@@ -34,7 +34,7 @@ func (r *scheduler) schedules(work context.Context) host.Member {
 	})
 }
 
-// steps executes steps that recur: it creates their schedules.
+// steps executes SubJobs that recur, by creating their schedules.
 func (r *scheduler) steps(work context.Context) host.Member {
 	open := func(ctx context.Context) (*bus.Subscription, error) {
 		return r.bus.Queues().Consume(ctx, r.bus.Queues().ForeignConsumer(schedule.Pool))
@@ -44,7 +44,8 @@ func (r *scheduler) steps(work context.Context) host.Member {
 	})
 }
 
-// reading opens a subscription, again until that succeeds, and runs on it.
+// reading returns a member of the process that opens a subscription, which it retries until it succeeds, and passes the subscription
+// to run.
 func reading(name string, open func(context.Context) (*bus.Subscription, error), run func(context.Context, *bus.Subscription) error) host.Member {
 	return host.Member{Name: name, Run: func(ctx context.Context, ready func()) error {
 		var from *bus.Subscription
@@ -64,7 +65,7 @@ func reading(name string, open func(context.Context) (*bus.Subscription, error),
 // retryEnds is the wait before a lost consumer of job ends is opened again.
 const retryEnds = time.Second
 
-// ends passes the ends of jobs to the schedules that started them. A deleted consumer is made again.
+// ends passes the ends of jobs to the schedules that started them. A deleted consumer is created again.
 func (r *scheduler) ends() host.Member {
 	return host.Member{Name: "ends of runs", Run: func(ctx context.Context, ready func()) error {
 		ready()

@@ -58,7 +58,7 @@ func Default() Settings {
 	}
 }
 
-// Declare registers the settings.
+// Declare registers the settings as flags, environment variables and keys of the file.
 func (s *Settings) Declare(f *host.Flags) {
 	*s = Default()
 	f.Int(&s.Partitions, 1, events.Shards, host.Flag{Name: "partitions", Default: "1", Usage: "How many consumers the jobs are spread over; a divisor of 64, the same in all schedulers."})

@@ -13,17 +13,17 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// surveyEvery is the time between two checks of the ends of the log. All saved states are read if an end has moved as only a
-// removal moves it, if events are missing, or if jobs may have moved to another scheduler. The survey takes at most a two-hundredth
-// of the time.
+// surveyEvery is the time between two checks of the first and last sequence of the log. All saved states are read if these have moved
+// in a way that only a removal of events explains, if events are missing, or if jobs may have moved to another scheduler. surveyPause
+// bounds the cost: at most one part in surveyPause of the time is spent on reading states.
 const (
 	surveyEvery = time.Minute
 	surveyPause = 200
 )
 
-// surveyor reports on /readyz if the log lacks events that saved states have seen; the process stays ready, since a restart
-// repairs nothing. It also has jobs resumed that a scheduler of another release has left alone, since their current scheduler may
-// understand them.
+// surveyor reports on /readyz if the log lacks events that saved states contain; the process stays ready, since a restart repairs
+// nothing. It also retries jobs that a scheduler of another release has quarantined because it did not understand them: the scheduler
+// that owns them now may understand them.
 type surveyor struct {
 	bus     *bus.Bus
 	process *host.Process
@@ -31,11 +31,11 @@ type surveyor struct {
 	seen    bus.StreamFacts
 	lost    bool
 	next    time.Time
-	// live are the schedulers that were alive at the last attempt to resume such jobs; passed gets a value when this scheduler
-	// takes over deliveries.
+	// live identifies the schedulers that were alive when such jobs were last retried; passed receives a value when this scheduler
+	// takes over deliveries from another one.
 	live   string
 	passed chan struct{}
-	stale  bool // It has got a value since.
+	stale  bool // passed has received a value since then.
 	tries  tries
 }
 
@@ -47,7 +47,7 @@ func (r *scheduler) survey() host.Member {
 		tick := time.NewTicker(surveyEvery)
 		defer tick.Stop()
 		for {
-			r.gate.Closed(ctx) // It tells, even if no request comes.
+			r.gate.Closed(ctx) // Updates /readyz even if no request asks for admission.
 			if err := s.look(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, bus.ErrNotPermitted) {
 				r.process.Log.Debug("cannot compare saved states with the log", "error", err)
 			}
@@ -62,7 +62,7 @@ func (r *scheduler) survey() host.Member {
 	}}
 }
 
-// look reads the saved states if there is a reason to do so.
+// look reads all saved states if one of the reasons at surveyEvery applies.
 func (s *surveyor) look(ctx context.Context) error {
 	now := time.Now()
 	log, err := s.bus.Streams().Info(ctx, s.bus.Names().Log)
@@ -103,8 +103,8 @@ func (s *surveyor) look(ctx context.Context) error {
 	return nil
 }
 
-// takeUp makes the scheduler of each job load the job, by a timer that changes nothing. A scheduler that left the job alone itself
-// ignores it.
+// takeUp makes the schedulers that own the jobs load them, by means of a timer that changes nothing. A scheduler that has itself
+// quarantined a job ignores the timer.
 func (s *surveyor) takeUp(ctx context.Context, jobs []string) error {
 	acks := make([]bus.Ack, len(jobs))
 	for i, job := range jobs {

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/pkg/events/incarnation"
 	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/seal"
 )
 
 // deciding is the card of an expert that asks a person.
@@ -129,6 +131,17 @@ func verbs() []attack {
 			h.say("jobs.request", `{"goal":"yes","user":"boss","session":"`+v.session+`"}`)
 			h.say("jobs.api.submit", `{"goal":"yes","user_id":"boss","session":"`+v.session+`"}`)
 		}, answered, nil},
+		{"a message of someone else with more rights than the gateway gave it", (*siege).approving, func(h *hand, v victim) {
+			for _, rights := range [][]string{nil, {"approver"}} {
+				m := v.message
+				m.Header = maps.Clone(m.Header)
+				if delete(m.Header, events.HeaderType); rights != nil {
+					seal.Narrow(m.Header, rights)
+				}
+				h.send(m)
+			}
+			h.send(v.message)
+		}, answered, nil},
 		{"a job without the right to submit", nil, func(h *hand, _ victim) {
 			h.say("jobs.request", `{"id":"`+h.job()+`","goal":"forged","expert":"Shout Expert"}`)
 		}, func(s *siege, _ victim, by []*hand) bool {
@@ -185,6 +198,19 @@ func kept() []attack {
 				h.say("jobs.card."+card, string(body))
 			}
 		}, stored("KV_JOBS_MEMORY", "$KV.JOBS_MEMORY.fact.boss.shout-expert"), nil},
+		{"the id by which a remote agent knows a session", (*siege).chatting, func(h *hand, v victim) {
+			key, forged := bus.ContextKey(v.session), []byte(`{"shout-expert":"forged"}`)
+			h.say("$KV.JOBS_SESSIONS."+key, string(forged))
+			request, _ := json.Marshal(map[string]any{"op": "put", "value": forged}) // The value can be encoded.
+			h.say("jobs.keep.JOBS_SESSIONS."+key, string(request))
+			request, _ = json.Marshal(map[string]any{"op": "context", "key": v.session, "value": []byte("forged")})
+			for _, card := range []string{"m.shout-expert", "default.shout-expert"} {
+				h.say("jobs.card."+card, string(request))
+			}
+		}, func(s *siege, v victim, _ []*hand) bool {
+			id, err := s.admin.Bus().RemoteContext(s.Context(), v.session, "shout-expert")
+			return err != nil || id == "forged"
+		}, nil},
 		{"a record of a journal", (*siege).queued, func(h *hand, v victim) { record(h, v, claims, closes) }, func(s *siege, v victim, _ []*hand) bool {
 			return len(s.journal(v)) > 0
 		}, nil},

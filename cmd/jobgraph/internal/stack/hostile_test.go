@@ -56,8 +56,14 @@ type hand struct {
 // village is a stack without accounts.
 func village(t *testing.T) *siege {
 	t.Helper()
+	return villageIn(t, unset, host.AddrOff)
+}
+
+// villageIn is village with an environment and an HTTP address.
+func villageIn(t *testing.T, env host.Env, address string) *siege {
+	t.Helper()
 	k, err := stack.Start(t.Context(), stack.Settings{
-		Host: host.Settings{HTTPAddr: host.AddrOff, DrainTimeout: 10 * time.Second}, Env: func(string) (string, bool) { return "", false }, Model: stack.FakeModel,
+		Host: host.Settings{HTTPAddr: address, DrainTimeout: 10 * time.Second}, Env: env, Model: stack.FakeModel, Token: "0123456789abcdef0123456789abcdef",
 		Embed: embed.Settings{Store: t.TempDir(), Listen: "127.0.0.1:0"}, Experts: []string{shouting(t), deciding(t)}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -74,10 +80,16 @@ func village(t *testing.T) *siege {
 // castle is a stack with accounts.
 func castle(t *testing.T) *siege {
 	t.Helper()
+	return castleIn(t, unset)
+}
+
+// castleIn is castle with an environment.
+func castleIn(t *testing.T, env host.Env) *siege {
+	t.Helper()
 	rights := func(name string, list ...verb.Role) access.Identity {
 		return access.Identity{Name: name, Role: access.Client, User: name, Rights: list}
 	}
-	l, k := fortress(t, secure.Change{
+	l, k := fortressIn(t, env, secure.Change{
 		Tenants: []string{secure.DefaultTenant, "other"},
 		Add: []access.Identity{
 			rights("boss", verb.Submitter, verb.Approver), rights("eve", verb.Submitter), rights("olga", verb.Operator),
@@ -187,6 +199,12 @@ func (h *hand) forge(e events.Event) {
 	if err != nil {
 		h.Fatal(err)
 	}
+	h.send(m)
+}
+
+// send publishes a message as it is.
+func (h *hand) send(m events.Message) {
+	h.Helper()
 	pairs := []string{}
 	for name, values := range m.Header { // any order: they are headers.
 		pairs = append(pairs, name, values[0])
@@ -208,7 +226,10 @@ func (h *hand) received(what string) bool {
 }
 
 // victim is a job of the boss.
-type victim struct{ job, subjob, request, session, pool string }
+type victim struct {
+	job, subjob, request, session, pool string
+	message                             events.Message // That someone has sent about the job.
+}
 
 // begin submits a job of the boss and waits for an event of it.
 func (s *siege) begin(r events.Request, kind events.Kind) (v victim, e events.Event) {

@@ -16,8 +16,17 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
+// unset is an environment without variables.
+func unset(string) (string, bool) { return "", false }
+
 // fortress runs a stack with accounts; TLS guards its address.
 func fortress(t *testing.T, change secure.Change, experts ...string) (*secure.Layout, *stack.Stack) {
+	t.Helper()
+	return fortressIn(t, unset, change, experts...)
+}
+
+// fortressIn is fortress with an environment.
+func fortressIn(t *testing.T, env host.Env, change secure.Change, experts ...string) (*secure.Layout, *stack.Stack) {
 	t.Helper()
 	change.Listen = "127.0.0.1:0"
 	l, err := secure.Make(filepath.Join(t.TempDir(), "secure"), &change)
@@ -25,7 +34,7 @@ func fortress(t *testing.T, change secure.Change, experts ...string) (*secure.La
 		t.Fatal(err)
 	}
 	s := stack.Settings{
-		Host: host.Settings{HTTPAddr: "127.0.0.1:0", DrainTimeout: 10 * time.Second}, Env: func(string) (string, bool) { return "", false }, Model: stack.FakeModel, Token: "0123456789abcdef0123456789abcdef",
+		Host: host.Settings{HTTPAddr: "127.0.0.1:0", DrainTimeout: 10 * time.Second}, Env: env, Model: stack.FakeModel, Token: "0123456789abcdef0123456789abcdef",
 		Embed: embed.Settings{Store: t.TempDir(), Listen: l.Listen, Config: l.Config()}, Secure: l, Experts: experts, Log: slog.New(slog.DiscardHandler),
 	}
 	if testing.Verbose() {

@@ -15,9 +15,10 @@ const (
 	mostAcks = 32
 )
 
-// acks delays acknowledgements for a moment, and always the latest one. When the last message of a work queue is removed, the
-// server drops the file and makes a new one for the next message; if one SubJob follows another that took a fifth of the time. If
-// the process dies, delayed work is delivered again: the journal answers it, and the first report of a pure expert wins.
+// acks delays acknowledgements for a moment, and the latest one for as long as others follow closely. If the last message of a work
+// queue is removed, the server drops the file and makes a new one for the next message: when SubJobs followed each other, that took a
+// fifth of the time. If the process dies, delayed work is delivered again: the journal answers it, and the first report of a pure
+// expert wins.
 type acks struct {
 	log *slog.Logger
 
@@ -28,7 +29,7 @@ type acks struct {
 	stopped bool
 }
 
-// add acknowledges a delivery, soon.
+// add acknowledges a delivery after the delay, or at once when stopped.
 func (a *acks) add(d *bus.Delivery) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -61,7 +62,7 @@ func (a *acks) due() {
 	a.send(len(a.list))
 }
 
-// send acknowledges the first n. It needs the lock.
+// send acknowledges the first n deliveries of the list. The caller holds the lock.
 func (a *acks) send(n int) {
 	for _, d := range a.list[:max(n, 0)] {
 		if err := d.Ack(); err != nil {
@@ -73,7 +74,7 @@ func (a *acks) send(n int) {
 	a.list = a.list[:left]
 }
 
-// stop acknowledges what is held back; later ones are sent at once.
+// stop acknowledges the delayed deliveries; later ones are acknowledged at once.
 func (a *acks) stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -45,7 +45,7 @@ type Batches struct {
 	timer *time.Timer // Armed while left holds something.
 }
 
-// member is one SubJob of a batch in hand.
+// member is one SubJob of a batch, not taken yet.
 type member struct {
 	batch.Member
 	of *held
@@ -100,7 +100,7 @@ func (b *Batches) unpack(d *bus.Delivery) {
 	}
 }
 
-// hand takes members for free workers.
+// hand takes up to most of the members that were not taken yet.
 func (b *Batches) hand(most int) []queue.Delivery {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -114,7 +114,7 @@ func (b *Batches) hand(most int) []queue.Delivery {
 	}
 	b.left = b.left[len(out):]
 	if len(b.left) == 0 {
-		b.left = nil // Its array still refers to the taken members.
+		b.left = nil // Otherwise the array would keep the taken members in memory.
 	}
 	return out
 }
@@ -137,9 +137,9 @@ func (b *Batches) overdue() {
 	}
 }
 
-// Stop implements loop.Source. All members that are here, still in the queue, or arrive until the schedulers know that this runner
-// takes no batches any more, are published as messages of their own: the next reader of the pool may be of a release that takes
-// none.
+// Stop implements loop.Source. It publishes as separate messages all members that are here, all that are still in the queue, and all
+// that arrive until the schedulers know that this runner takes no more batches: the next reader of the pool may be of a release
+// without batches.
 func (b *Batches) Stop() {
 	b.giveBack()
 	if b.lingers && time.Since(b.newest) < recently {
@@ -239,7 +239,7 @@ func (s *share) Term(string) error { return s.Nak(0) }
 
 // returns publishes members as messages of their own.
 type returns struct {
-	// put is Queues.PutBack.
+	// put publishes a member as a separate message, see Queues.PutBack; wait waits until it is stored.
 	put   func(m *batch.Member) (wait func(context.Context) error)
 	log   *slog.Logger
 	under sync.WaitGroup

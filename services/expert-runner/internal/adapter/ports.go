@@ -15,7 +15,7 @@ import (
 // States implements loop.States.
 type States struct{ bus *bus.Bus }
 
-// NewStates reads from the bucket of states.
+// NewStates returns the States of a bus.
 func NewStates(b *bus.Bus) States { return States{b} }
 
 // State implements loop.States.
@@ -43,7 +43,7 @@ type Knowledge struct {
 	*knowledge.Library
 }
 
-// NewKnowledge reads the documents of bases.
+// NewKnowledge returns the Knowledge of a bus.
 func NewKnowledge(b *bus.Bus) Knowledge {
 	return Knowledge{b.Documents(), knowledge.NewLibrary(b.Documents())}
 }

@@ -11,7 +11,7 @@ import (
 // alike is how many equal earlier answers make an answer a repetition.
 const alike = 2
 
-// answered handles an answer of the model.
+// answered takes an answer of the model: its calls are made, or the turn passes to the next role, or it is judged as the result.
 func (m *Machine) answered(f *Fact) {
 	m.turns++
 	m.had.Tokens, m.had.Spent, m.had.Elapsed = m.had.Tokens+f.Tokens, f.Spent, f.Elapsed
@@ -22,7 +22,7 @@ func (m *Machine) answered(f *Fact) {
 	}
 	m.force, m.unread = "", 0
 	if m.advises() {
-		f.Calls = nil // It has no calls.
+		f.Calls = nil // A role that only advises cannot call tools.
 	}
 	m.history = append(m.history, Message{Role: Assistant, Text: f.Text, Calls: f.Calls, Carry: f.Carry, voice: m.voice})
 	if m.want == summary {
@@ -201,7 +201,8 @@ func (m *Machine) conclude() {
 	m.judge(m.text)
 }
 
-// remind makes the model call a required tool, once for all tools together.
+// remind makes the model call a required tool. If it has ignored an earlier reminder and used no required tool since, the
+// conversation fails.
 func (m *Machine) remind(name string) {
 	switch {
 	case m.spent != "":

@@ -7,23 +7,23 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// CommandKind is the kind of a command.
+// CommandKind says what the caller of a Machine has to do next.
 type CommandKind string
 
-// The commands.
+// The kinds of commands.
 const (
 	Ask CommandKind = "ask" // Ask the model, and report Answered or Failed.
 	Use CommandKind = "use" // Call the tools, in any order, and report Observed for each.
-	End CommandKind = "end" // It is over.
+	End CommandKind = "end" // The conversation is over.
 )
 
-// Choices of Command.Choice beside a tool's name.
+// Values of Command.Choice other than the name of a tool.
 const (
 	ChoiceFree = ""     // The model may call tools.
-	ChoiceNone = "none" // It must not.
+	ChoiceNone = "none" // The model must not call tools.
 )
 
-// Command is the next action.
+// Command is what a Machine needs next from its caller.
 type Command struct {
 	Kind CommandKind
 	// Number counts the model calls from 1, or from those of previous conversations: with the index of a tool call it names an
@@ -41,7 +41,7 @@ type Command struct {
 	// Calls are those of the last answer; Pending are the indexes of the calls to make.
 	Calls   []Call
 	Pending []int
-	// Ending is how it ended.
+	// Ending is how the conversation ended, for End.
 	Ending Ending
 }
 

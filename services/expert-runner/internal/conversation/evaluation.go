@@ -63,7 +63,7 @@ func named(status json.RawMessage) (list []events.Outcome) {
 	return list
 }
 
-// outcome reads the name of an outcome as ancestors and models write it.
+// outcome reads the name of an outcome as predecessor systems and models write it.
 func outcome(text string) events.Outcome {
 	text = strings.ToUpper(strings.Trim(strings.TrimSpace(text), `"'.`))
 	text = text[strings.LastIndexByte(text, '.')+1:] // "WorkflowStatus.SUCCESS".
@@ -81,7 +81,7 @@ func remark(raw json.RawMessage) string {
 	return strings.TrimSpace(Words(raw))
 }
 
-// EvaluationSchema is the JSON Schema of an evaluation. Without inputs, these cannot be at fault.
+// EvaluationSchema is the JSON Schema of an evaluation. Without inputs it has no status that blames them.
 func EvaluationSchema(inputs bool) json.RawMessage {
 	statuses := `"SUCCESS","EXECUTION_ERROR","JOB_TOO_COMPLICATED_ERROR"`
 	if inputs {

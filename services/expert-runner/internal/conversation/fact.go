@@ -7,17 +7,17 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// FactKind is the kind of a fact.
+// FactKind says what has happened.
 type FactKind string
 
-// The facts.
+// The kinds of facts.
 const (
 	Answered FactKind = "answered" // The model has answered the last Ask.
 	Observed FactKind = "observed" // A tool has answered a call of the last Use.
 	Failed   FactKind = "failed"   // The model could not answer the last Ask.
 )
 
-// Fact is something that happened outside.
+// Fact is what a caller reports to a Machine: something that has happened outside of it.
 type Fact struct {
 	Kind FactKind
 	// Text and Calls are the model's answer; Carry is sent back to it unread.

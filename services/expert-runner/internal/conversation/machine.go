@@ -26,7 +26,7 @@ const (
 	summary             // Summarise the findings, since the budget is used up.
 )
 
-// Machine is one conversation.
+// Machine is the state of one conversation: Take applies a fact, Next returns what the conversation needs then.
 type Machine struct {
 	rules Rules
 	stage stage
@@ -44,7 +44,7 @@ type Machine struct {
 	// final is the call of terminate in the last answer, if there is one, and text is what came with it.
 	final *finalCall
 	text  string
-	// prints identify equal answers; nudge means that the model has to be warned about a repetition, warned that it was.
+	// prints identify equal answers; nudge means that the model has to be warned about a repetition, warned that it has been.
 	prints   map[string]int
 	nudge    bool
 	warned   bool
@@ -126,7 +126,7 @@ func (m *Machine) So() Before {
 // advises reports whether the present role calls no tools and gives no result.
 func (m *Machine) advises() bool { return m.voice != m.rules.Mode.actor() }
 
-// ask goes to the next question.
+// ask makes the next command a question to the model, and compresses the conversation if it has become too long.
 func (m *Machine) ask() {
 	m.stage = asking
 	m.number++
@@ -156,7 +156,7 @@ func (m *Machine) lesson(why string) string {
 	return why + "\nWhat was said last: " + Clip(m.text, maxLast)
 }
 
-// failed ends the conversation, unless a shorter one may do.
+// failed ends the conversation. If it was too long for the model, it is compressed and the model is asked once more.
 func (m *Machine) failed(f *Fact) {
 	m.had.Tokens += f.Tokens
 	if f.TooLong && !m.tightened {

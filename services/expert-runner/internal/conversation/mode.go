@@ -25,10 +25,10 @@ func Dual() Mode {
 	}
 }
 
-// number returns the number of roles.
+// number returns the number of roles; an empty mode has one.
 func (mode Mode) number() int { return max(1, len(mode)) }
 
-// actor returns the role that acts.
+// actor returns the index of the role that acts: the last one.
 func (mode Mode) actor() int { return mode.number() - 1 }
 
 // seen returns a conversation as one role sees it: its own messages as its own; what others have said and done, including tools, as

@@ -16,7 +16,7 @@ import (
 // MaxShown is how much of a predecessor's result the model sees, in bytes.
 const MaxShown = 50_000
 
-// Brief is the input of a conversation.
+// Brief is everything that the first messages of a conversation are made from.
 type Brief struct {
 	// Prompt are the expert's instructions, Work is the run.
 	Prompt string

@@ -70,7 +70,7 @@ func (r *Recalled) rules() string {
 	return strings.Join(list, "\n")
 }
 
-// data formats what was recalled, as data.
+// data returns what was recalled for a prompt, between the tags that mark data.
 func (r *Recalled) data() string {
 	var b strings.Builder
 	for i := range r.Passages {

@@ -22,7 +22,7 @@ type Step struct {
 	After []string
 }
 
-// Given is the result of a step.
+// Given is the result of an earlier step, with the id of that step.
 type Given struct {
 	ID     string
 	Output json.RawMessage

@@ -72,7 +72,7 @@ type Task struct {
 	// Work is the work message, with all JSON payloads inline. Rest is what its brief leaves out; Brief reads both.
 	Work *events.Work
 	Rest *brief.Rest
-	// Owner is the name of the runner.
+	// Owner is the name of the runner in claims.
 	Owner string
 	// Log has the attributes job, subjob, attempt and expert.
 	Log *slog.Logger
@@ -120,7 +120,7 @@ func (t *Task) Brief() *brief.Brief {
 	}
 	b.Complete(t.Rest, MaxPlanSteps)
 	if len(b.Request.Inputs) == 0 {
-		b.Request.Inputs = slices.Sorted(maps.Keys(t.Work.Inputs)) // They came by reference.
+		b.Request.Inputs = slices.Sorted(maps.Keys(t.Work.Inputs)) // A brief does not list inputs that came by reference.
 	}
 	return b
 }

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// adaptiveLimit bounds the messages in hand. It starts at the number of experts that may work at once, rises with every run that
-// was quick, and falls back with one that was not: work that waits behind slow work is better left to another runner. Calls, whose
-// runs wait for answers from elsewhere, have a separate limit and count only beyond it.
+// adaptiveLimit bounds the messages that are in progress at once. It starts at the number of experts that may work at once, rises
+// with every run that was quick, and falls back with one that was not: work that waits behind slow work is better left to another
+// runner. Calls, whose runs wait for answers from elsewhere, have a separate limit and count only beyond it.
 type adaptiveLimit struct {
 	least, most, calls int
 

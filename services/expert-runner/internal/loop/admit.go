@@ -142,7 +142,7 @@ func (r *run) claimant() lease.Run {
 	return c
 }
 
-// take appends the claim.
+// take appends the claim to the journal, and begins the run under it.
 func (r *run) take(d task.Decision) error {
 	if err := r.loop.at(BeforeClaim, r); err != nil {
 		return err

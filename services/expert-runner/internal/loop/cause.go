@@ -9,9 +9,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// Causes of the end of a run's context, beside errCrash.
+// Causes with which a run's context ends, in addition to errCrash.
 type (
-	// cancelled: the run was stopped. It is reported, which ends the fence early, but never journaled.
+	// cancelled: the run was stopped. The report is published, so that the job need not wait for the lease to end, but never
+	// journaled.
 	cancelled struct{ reason string }
 	// overdue: the run exceeded its time limit.
 	overdue struct{ code events.Code }
@@ -20,10 +21,10 @@ type (
 func (c *cancelled) Error() string { return "cancelled: " + c.reason }
 func (o *overdue) Error() string   { return string(o.code) }
 
-// Is makes both expert.ErrStopped.
+// Is makes errors.Is(err, expert.ErrStopped) true.
 func (c *cancelled) Is(target error) bool { return target == expert.ErrStopped }
 
-// Is makes both expert.ErrStopped.
+// Is makes errors.Is(err, expert.ErrStopped) true.
 func (o *overdue) Is(target error) bool { return target == expert.ErrStopped }
 
 // errFenced means that another runner has taken the run over and reports in its place.
@@ -40,7 +41,7 @@ func judge(ctx context.Context, e task.Ending) (ending task.Ending, abandoned er
 	case cause == nil:
 		return e, nil
 	case errors.As(cause, &stop) && e.Report != nil && e.Report.Outcome == events.Success:
-		e.Unsafe = true // It finished in time: the core records the result as late.
+		e.Unsafe = true // The expert finished before it was stopped; the scheduler records the result as late.
 		return e, nil
 	case errors.As(cause, &stop):
 		return task.Cancelled(stop.reason).Charged(e), nil

@@ -53,13 +53,13 @@ func (r *run) ready(e task.Ending) task.Ending {
 			e.Sign(r.loop.Owner, r.started.UTC(), time.Now())
 			return e
 		case lease.Pause(r.base, retry) != nil:
-			return e // publish will run into the same error and give the message back.
+			return e // publish will meet the same error and give the message back.
 		}
 	}
 }
 
-// publish publishes the ending until it is stored, and acknowledges. false means that the process ends first, or that a crash is
-// simulated: the message comes again, and the journal answers it.
+// publish publishes the ending until it is stored, and acknowledges the work. It returns false if the process ends first, or if a
+// crash is simulated: then the work is delivered again, and the journal answers it.
 func (r *run) publish(e task.Ending) bool {
 	event := r.Event(e, source)
 	event.Trace = r.delivery.Trace

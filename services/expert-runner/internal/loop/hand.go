@@ -15,8 +15,8 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 )
 
-// effects makes the effects of a run: intent, call, result, each journaled before the next; and knows those of earlier runs. It is
-// the expert.Hand of the run.
+// effects makes the effects of a run: it journals the intent, makes the call and journals the result, in this order, and knows the
+// effects of earlier runs. It is the expert.Hand of the run.
 type effects struct {
 	run *run
 
@@ -30,7 +30,7 @@ func (ef *effects) Do(ctx context.Context, e expert.Effect, call func(context.Co
 		return nil, errors.New("effect: key and name are needed")
 	}
 	if ef.run.hold == nil {
-		raw, err := call(ctx) // Pure: at least once, by declaration.
+		raw, err := call(ctx) // A pure expert has declared that its calls may be repeated.
 		return ef.run.loop.Secrets.Redactor().JSON(raw), err
 	}
 	ef.mu.Lock()
@@ -54,7 +54,7 @@ func (ef *effects) Do(ctx context.Context, e expert.Effect, call func(context.Co
 		result, err = ef.doubtful(ctx, &e, err)
 	}
 	if err != nil && (ctx.Err() != nil || !e.Safe && errors.Is(err, expert.ErrUnknown)) {
-		return nil, err // How far it came is unknown.
+		return nil, err // How far the call came is unknown.
 	}
 	if kept := ef.keepResult(ctx, jobrun.Made(ef.run.Run, ef.run.loop.Owner, e, result, err)); kept != nil {
 		return nil, fmt.Errorf("effect %s: journal result: %w", e.Key, kept)

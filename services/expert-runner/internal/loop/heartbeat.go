@@ -9,8 +9,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// heartbeat is the sign of life of one run: it publishes subjob.started once, then sends in-progress with every beat and renews
-// the claim after each third of its lease. It costs a timer; a goroutine exists only during a beat, and stop waits for it.
+// heartbeat is the sign of life of one run: it publishes subjob.started once, then sends in-progress with every beat and renews the
+// claim after each third of its lease. Between two beats it needs only a timer; the goroutine of a beat ends with it, and stop waits
+// for that.
 type heartbeat struct {
 	mu      sync.Mutex // Guards the fields below, and is held while it beats.
 	run     *run
@@ -54,7 +55,7 @@ func (p *heartbeat) now() {
 	}
 }
 
-// fire runs in the timer's goroutine.
+// fire makes one beat, in the timer's goroutine, and sets the timer for the next one.
 func (p *heartbeat) fire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,7 +80,7 @@ func (p *heartbeat) fire() {
 		_ = r.hold.Renew(ctx) // Its outcome reaches the run through the run's context.
 	}
 	if r.hold == nil {
-		r.leaseWatch.renewed() // Only the life of this process matters.
+		r.leaseWatch.renewed() // A run without a claim lasts as long as this process lives.
 	}
 	if !p.told {
 		interval = max(r.loop.StartedAfter-time.Since(p.began), time.Millisecond) // A reconnect came before that.

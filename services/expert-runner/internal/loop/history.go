@@ -33,7 +33,7 @@ func (r *run) recall() error {
 		return nil
 	}
 	text, err := json.Marshal(items)
-	if err == nil { // They were decoded from JSON.
+	if err == nil { // Always so: the items were decoded from JSON.
 		w.History = text
 	}
 	return nil

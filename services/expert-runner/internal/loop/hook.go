@@ -18,7 +18,7 @@ const (
 	AfterResult   Point = "result"
 )
 
-// Points lists every point.
+// Points lists every point, in the same order.
 func Points() []Point {
 	return []Point{BeforeClaim, AfterClaim, AfterExecute, BeforeReport, AfterReport, AfterAck, BeforeIntent, BetweenEffect, AfterResult}
 }

@@ -44,7 +44,7 @@ type Settings struct {
 	Contexts Contexts
 	// Live returns the sink of the live items of a run; nil if there is none.
 	Live func(job, subjob string, run int, expert string) Items
-	// Meter counts.
+	// Meter counts what the loop does, for metrics.
 	Meter *meter.Meter
 	// Trace begins a span under a traceparent, with attributes by name and value, and returns the traceparent of the span and a
 	// function that ends it; nil without a collector.
@@ -57,7 +57,7 @@ type Settings struct {
 	Hook Hook
 }
 
-// Loop executes work.
+// Loop takes work from sources, executes it with the experts that it offers, and reports.
 type Loop struct {
 	Settings
 	runs *registry
@@ -94,8 +94,8 @@ func New(s Settings) *Loop {
 	return l
 }
 
-// Serve replaces the experts. Runs in hand end with the expert that they began with; one that is no longer offered is closed when
-// its last run has ended.
+// Serve replaces the experts. Runs that have begun keep their expert; one that is no longer offered is closed when its last run has
+// ended.
 func (l *Loop) Serve(experts map[string]*expert.Expert) {
 	l.change.Lock()
 	defer l.change.Unlock()

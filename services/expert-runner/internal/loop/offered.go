@@ -11,7 +11,7 @@ import (
 // offered are the current experts, by id. It is replaced as a whole, and never changed.
 type offered map[string]*served
 
-// served is an expert among those offered.
+// served is an expert while it is offered, and until its last run has ended.
 type served struct {
 	*expert.Expert
 	meter *meter.Expert
@@ -40,7 +40,7 @@ func (l *Loop) serve(experts map[string]*expert.Expert) {
 	}
 }
 
-// enlist puts an expert among those offered. It shares the gate of the expert in whose place it comes when that is as wide.
+// enlist offers an expert. If it replaces one with the same limit of concurrent runs, the two share a gate.
 func (l *Loop) enlist(x *expert.Expert, was *served) *served {
 	s := &served{Expert: x, meter: l.Meter.Expert(x.Card.ID)}
 	s.uses.Store(1)
@@ -85,7 +85,7 @@ func (l *Loop) use(id string) *served {
 	}
 }
 
-// done goes with use.
+// done must be called once for each use. It closes an expert that is no longer offered when its last run has ended.
 func (s *served) done() {
 	if s.uses.Add(-1) == 0 && s.Close != nil {
 		s.Close()

@@ -24,8 +24,8 @@ type payloads struct {
 	job  string
 }
 
-// bring loads inputs and results that are stored as blobs into the work. An ending means that the work cannot be executed; false
-// means not now, and the delivery is settled.
+// bring loads inputs and results that are stored as blobs into the work, with the history and the brief. An ending means that the
+// work cannot be executed. It returns false if the bus does not answer; then it has given the delivery back.
 func (r *run) bring() (*task.Ending, bool) {
 	err := r.payloads.bring(r.ctx, &r.Work)
 	if err == nil {
@@ -92,7 +92,7 @@ func (p payloads) get(ctx context.Context, ref events.Ref) ([]byte, error) {
 	return data, missing(ref, err)
 }
 
-// fetch is get for a file.
+// fetch writes a blob of any size to w; a missing one is an *events.Fault.
 func (p payloads) fetch(ctx context.Context, ref events.Ref, w io.Writer) error {
 	return missing(ref, p.loop.Files.Fetch(ctx, p.job, ref.Digest, w))
 }

@@ -47,7 +47,7 @@ type States interface {
 type Contexts interface {
 	// RemoteContext returns the id of a session for an expert, or "".
 	RemoteContext(ctx context.Context, session, expert string) (string, error)
-	// SetRemoteContext stores it; "" removes it.
+	// SetRemoteContext stores the id of a session for an expert; "" removes it.
 	SetRemoteContext(ctx context.Context, session, expert, id string) error
 }
 

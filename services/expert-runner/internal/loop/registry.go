@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// registry knows every run in hand.
+// registry knows every run that is in progress on this runner.
 type registry struct {
 	mu   sync.Mutex // Guards both maps; held only briefly.
 	runs map[string]*run
@@ -16,7 +16,7 @@ func newRegistry() *registry {
 	return &registry{runs: map[string]*run{}, jobs: map[string]map[string]*run{}}
 }
 
-// add is false if the run is in progress already.
+// add registers a run. It returns false if the run is in progress already.
 func (g *registry) add(r *run) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -102,7 +102,7 @@ func (l *Loop) unknown(o *task.Order, d *queue.Delivery) {
 	l.settled(d, d.Receipt.Nak(retryUnknown))
 }
 
-// work is the order of effects: claim, execute, journal, report, acknowledge.
+// work executes the run. The order of its effects is: claim, execute, journal, report, acknowledge.
 func (r *run) work() {
 	r.meter.Waited(time.Since(r.delivery.Stored))
 	if r.loop.Trace != nil {
@@ -138,7 +138,7 @@ func (r *run) work() {
 	r.end(e)
 }
 
-// enter waits for the semaphores of the expert and of the runner, and executes. false means that the run ended before it could
+// enter waits for the semaphores of the expert and of the runner, then executes. It returns false if the run ended before it could
 // begin.
 func (r *run) enter() (task.Ending, bool) {
 	if r.gate != nil {
@@ -185,8 +185,7 @@ func (r *run) announce() error {
 	return r.loop.at(BetweenEffect, r)
 }
 
-// turnedAway journals that the effect in the claim has not begun, so that no person is asked about it. It is true for a cancelled
-// run.
+// turnedAway journals that the effect in the claim has not begun, so that no person is asked about it. It returns stopped.
 func (r *run) turnedAway() bool {
 	first := r.expert.Intent
 	if r.announced && !first.Safe && !isCrash(context.Cause(r.ctx)) {
@@ -195,7 +194,7 @@ func (r *run) turnedAway() bool {
 	return r.stopped()
 }
 
-// stopped is true for a run that was cancelled while it waited: it is reported like any other.
+// stopped reports whether the run was cancelled while it waited: then it is reported like any other.
 func (r *run) stopped() bool {
 	var stop *cancelled
 	return errors.As(context.Cause(r.ctx), &stop)

@@ -2,9 +2,9 @@
 // HTTP, legacy server-sent events or a WebSocket. No other package knows the SDK.
 //
 // A Pool owns every server: each is started when it is first used, shared by all runs, restarted with growing pauses when it has
-// died, and ended with the pool. A server is not trusted: its output is bounded in size and rate, its calls in time; its program
-// has a clean environment and a separate process group, of which nothing remains. Tools are known by a digest of their
-// descriptions: one that has changed since a run began to use it is not called.
+// died, and ended with the pool. A server is not trusted: its output is bounded in size and rate, its calls in time; its program has
+// a clean environment and a separate process group, which is killed as a whole. Tools are known by a digest of their descriptions:
+// one that has changed since a run began to use it is not called.
 //
 // The package journals nothing and judges no call; the caller of the tools does.
 package mcp

@@ -217,7 +217,7 @@ func (s *server) tool(l *Listed) tool.Tool {
 	}
 }
 
-// Inventory is the tools of a server.
+// Inventory is what a server offers, or why it cannot be used.
 type Inventory struct {
 	// Server is its name in the configuration.
 	Server string

@@ -28,7 +28,8 @@ const keyMeta = "io.jobgraph/idempotency_key"
 // stuckAfter is how long a server may take to accept a message, and to answer a ping after a call that timed out.
 const stuckAfter = 3 * time.Second
 
-// session is one life of a server. It ends once, with a cause; done is closed when nothing is left of it.
+// session is one life of a server. It ends once, with a cause; done is closed when its connection is closed and its program has
+// ended.
 type session struct {
 	server *server
 	ctx    context.Context // Ends with the session.

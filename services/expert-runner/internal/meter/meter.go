@@ -40,7 +40,7 @@ type outcome struct {
 	duration prometheus.Observer
 }
 
-// parked counts runs that ended to wait for a person or a time, in addition to the outcomes.
+// parked labels runs that ended to wait for a person or a time, in addition to the outcomes.
 const parked = "WAITING"
 
 // Families declares metrics; a family declared twice is one.
@@ -95,7 +95,7 @@ func (f *families) line(id string) *Expert {
 	return x
 }
 
-// Published counts an event.
+// Published counts a published event, by its kind.
 func (m *Meter) Published(kind events.Kind) {
 	if c := m.kinds[kind]; c != nil {
 		c().Inc()
@@ -110,10 +110,10 @@ func (m *Meter) Diverted(reason string) { m.diverted.WithLabelValues(reason).Inc
 // Waited is the time from publishing the work to taking it.
 func (x *Expert) Waited(d time.Duration) { x.waited().Observe(max(0, d.Seconds())) }
 
-// Began and Ended count a run that is being executed.
+// Began counts a run that is being executed, until Ended.
 func (x *Expert) Began() { x.inflight().Inc() }
 
-// Ended goes with Began.
+// Ended must be called once for each call of Began.
 func (x *Expert) Ended() { x.inflight().Dec() }
 
 // Reported counts a run that ended; anything but an outcome means that it waits.

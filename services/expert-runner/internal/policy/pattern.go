@@ -64,7 +64,7 @@ func words(value any) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(value); err != nil {
-		return "" // It came from JSON.
+		return "" // Cannot happen: the value was decoded from JSON.
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -16,9 +16,9 @@ type Action string
 
 // The actions, from the mildest to the strictest.
 const (
-	Allow Action = "allow" // It is made.
-	Ask   Action = "ask"   // It is made if a person approves.
-	Deny  Action = "deny"  // It is not made.
+	Allow Action = "allow" // The call is made.
+	Ask   Action = "ask"   // The call is made if a person approves.
+	Deny  Action = "deny"  // The call is not made.
 )
 
 // strictness orders the actions; an unknown one is the strictest.
@@ -90,7 +90,7 @@ func (list Rules) Faults(field string) events.Faults {
 	return faults
 }
 
-// Call is the call to be judged.
+// Call is a tool call as rules see it.
 type Call struct {
 	// Expert is the id of the calling expert, Tool the name of the tool.
 	Expert, Tool string
@@ -117,7 +117,7 @@ func (g Gate) Open() bool {
 	return !slices.ContainsFunc(g, func(list Rules) bool { return len(list) > 0 })
 }
 
-// Judge decides about a call.
+// Judge returns the strictest verdict of all lists about a call.
 func (g Gate) Judge(c Call) Verdict {
 	strictest := Verdict{Action: Allow}
 	if g.Open() {

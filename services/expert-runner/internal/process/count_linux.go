@@ -81,7 +81,7 @@ func isBelow(pid, top int, all map[int]task) bool {
 			t, ok := lookup(id)
 			switch {
 			case !ok && id == pid:
-				return false // It has ended itself.
+				return false // The process has ended.
 			case ok && t.parent == top:
 				return true
 			case ok && t.parent == 0:
@@ -92,7 +92,7 @@ func isBelow(pid, top int, all map[int]task) bool {
 			}
 			break
 		}
-		lookup = taskOf // Not all of what was read holds any more.
+		lookup = taskOf // What was read before may be outdated.
 	}
 	return true
 }

@@ -77,7 +77,7 @@ func send(c *net.UnixConn, v any, files []*os.File) error {
 	return nil
 }
 
-// source reads frames and their descriptors from a line.
+// source is a connection from which frames and the descriptors attached to them are read.
 type source interface {
 	read(text, rights []byte) (n, taken int, err error)
 }

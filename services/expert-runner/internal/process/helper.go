@@ -2,7 +2,7 @@ package process
 
 import "os"
 
-// Helper says that this program can be started again as the keeper of programs. Only Hook returns one that can.
+// Helper says whether this program can be started again as the keeper of programs. Only Hook returns one that says so.
 type Helper struct{ hooked bool }
 
 // keeperArgument is the hidden argument that makes a program the keeper.
@@ -12,7 +12,8 @@ const keeperArgument = "--keep-programs"
 // does its work before later packages are initialised, whose memory it would otherwise hold for as long as its runner lives.
 func Hook() Helper { return Helper{hooked: asKeeper} }
 
-// asKeeper is true in any process that is not the keeper.
+// asKeeper makes a process that was started as the keeper do its work and exit before later packages are initialised. In any other
+// process it is true.
 var asKeeper = beKeeper()
 
 func beKeeper() bool {

@@ -21,14 +21,14 @@ type keeping struct {
 	alone chan struct{} // Closed when the connection has ended and no process is left.
 
 	mu       sync.Mutex // Guards the fields below, and is held while a process is started, signalled or reaped, so that process ids stay valid.
-	born     *sync.Cond // Of mu: a program was started, or the connection has ended.
+	born     *sync.Cond // Uses mu; signalled when a program was started, or the connection has ended.
 	programs map[int]*program
 	leaders  map[int]*program // By process id.
 	behind   bool             // said has frames.
 	over     bool
 }
 
-// program is a program that was started.
+// program is a program that the keeper has started and whose end it has not reported yet.
 type program struct {
 	number, pid int
 	mark        string
@@ -68,7 +68,7 @@ func keep(after string) int {
 	return 0
 }
 
-// Now is the current time.
+// Now returns the present Moment.
 func Now() Moment {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) // Every kernel since 2.6.39 has it.
@@ -221,7 +221,7 @@ func (k *keeping) bury() {
 			_ = syscall.Kill(-pid, syscall.SIGKILL) // Not yet reaped, so the number is still its own.
 		}
 		var status syscall.WaitStatus
-		_, _ = syscall.Wait4(pid, &status, 0, nil) // It is dead.
+		_, _ = syscall.Wait4(pid, &status, 0, nil) // The process has ended, so this does not block.
 		if p != nil {
 			p.timer.Stop()
 			delete(k.programs, p.number)

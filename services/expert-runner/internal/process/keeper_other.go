@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// supported says that this system can have a keeper.
+// supported says whether this system can have a keeper.
 const supported = false
 
 // line is never open.
@@ -22,7 +22,7 @@ func (*line) broken() bool { return false }
 
 func (*line) close() {}
 
-// Now is the current time.
+// Now returns the present Moment, which is the wall clock's on this system.
 func Now() Moment { return Moment(time.Now().UnixNano()) }
 
 func keep(string) int { return 1 }

@@ -8,7 +8,7 @@ import (
 // lead makes the process the leader of a new group, which dies with the runner.
 func lead(attr *syscall.SysProcAttr) { attr.Setpgid, attr.Pdeathsig = true, syscall.SIGKILL }
 
-// Of waitid(2).
+// Constants of waitid(2).
 const (
 	waitPID    = 1
 	waitExited = 4

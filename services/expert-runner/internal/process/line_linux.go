@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// supported says that this system can have a keeper.
+// supported says whether this system can have a keeper.
 const supported = true
 
 // self is this program, even if its file was replaced meanwhile.
@@ -35,7 +35,7 @@ type line struct {
 	dead bool
 }
 
-// kept is a program of a keeper.
+// kept is what the runner knows of a program that it has told its keeper to start.
 type kept struct {
 	line    *line
 	number  int
@@ -44,7 +44,7 @@ type kept struct {
 	started chan error // Has room for the only answer.
 }
 
-// dial starts a keeper.
+// dial starts a keeper process and returns the connection to it.
 func dial(after time.Duration) (*line, error) {
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -118,7 +118,7 @@ func (l *line) start(cmd *exec.Cmd, until Moment) (*Group, error) {
 	return p.group, nil
 }
 
-// add gives a program its number.
+// add registers a program under a new number.
 func (l *line) add(env []string) *kept {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,11 +12,11 @@ import (
 type output struct {
 	said     func(text string)
 	redactor *redact.Stream
-	flood    func() // Called once, when the stream is too long.
+	flood    func() // Called once, when more than MostPrinted bytes have arrived.
 
 	first, last []byte
-	printed     int // Bytes received, for flood.
-	kept        int // Bytes without secrets.
+	printed     int // Bytes received, including secrets.
+	kept        int // Bytes received, without secrets.
 	told        int // Bytes passed on.
 	cut         []byte
 }

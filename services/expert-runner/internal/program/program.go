@@ -31,7 +31,7 @@ const (
 	afterlife = 2 * time.Second
 )
 
-// Runner runs programs.
+// Runner runs programs for the tools of agents, all with the same settings.
 type Runner struct {
 	// Box is the sandbox of programs, and Policy what they may do besides writing to the workspace.
 	Box    *sandbox.Box

@@ -45,7 +45,7 @@ type Answer struct {
 	// State is done, not_done or unknown; Result is the result of an effect that is done.
 	State  run.Outcome     `json:"state"`
 	Result json.RawMessage `json:"result"`
-	// Reason is for people.
+	// Reason tells people why the hook gives this answer.
 	Reason string `json:"reason"`
 }
 

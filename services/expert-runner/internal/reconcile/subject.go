@@ -16,7 +16,7 @@ type Requester interface {
 
 // Subject is a hook on the bus: the question goes out as JSON, the reply is the answer.
 type Subject struct {
-	// Bus asks, on Name.
+	// Bus sends the requests to the subject Name.
 	Bus  Requester
 	Name string
 }

@@ -48,7 +48,7 @@ func (b *bounds) hold() {
 	}
 }
 
-// over ends the watch. What the program has left behind can start nothing any more where there is a gate.
+// over ends the watch. Where there is a gate, processes that the program has left behind can start nothing from now on.
 func (b *bounds) over() {
 	b.shut()
 	close(b.done)

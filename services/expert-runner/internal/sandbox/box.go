@@ -37,7 +37,7 @@ func NewBoxes(h Helper) *Boxes { return &Boxes{helper: h, tried: map[Level]trial
 type Box struct {
 	level   Level
 	why     string
-	version int // Of Landlock.
+	version int // The version of Landlock that the probe found.
 	newest  int // The newest version of Landlock to use; 0 means the kernel's.
 }
 
@@ -222,7 +222,7 @@ type Entry struct {
 // Started closes our copies of the program's descriptors, whether or not it was started.
 func (e *Entry) Started() { closeAll(e.childs) }
 
-// Close releases the rest.
+// Close closes the descriptor on which the helper reports, once Ending is not needed any more.
 func (e *Entry) Close() {
 	if e.says != nil {
 		closeAll([]*os.File{e.says})

@@ -85,8 +85,8 @@ func obey(path string, argv []string, s *said) error {
 	return fmt.Errorf("run %s: %w", path, unix.Exec(path, argv, os.Environ()))
 }
 
-// begin starts the program below this process, the init process of its namespace, and waits for it. Whatever is left then ends with
-// this process.
+// begin starts the program below this process, which is the init process of its namespace, and waits for the program. Whatever it
+// leaves behind ends with this process.
 func begin(path string, argv []string, o *order, s *said) error {
 	b, err := newBounds(o.Limits, killNamespace)
 	if err != nil {

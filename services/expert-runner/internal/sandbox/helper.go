@@ -6,7 +6,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 )
 
-// Helper says that this program can be started again as its own helper. Only Hook returns one that can.
+// Helper says whether this program can be started again as its own helper. Only Hook returns one that says so.
 type Helper struct {
 	// Old makes the machine appear as one without namespaces and with this version of Landlock; 0 changes nothing.
 	Old int

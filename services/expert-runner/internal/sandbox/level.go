@@ -28,7 +28,7 @@ const (
 // Levels are the levels that can be requested.
 func Levels() []Level { return []Level{Auto, BestEffort, Namespaces, Landlock, None} }
 
-// Valid reports whether the level exists.
+// Valid returns an error that lists the levels if this one does not exist.
 func (l Level) Valid() error {
 	if slices.Contains(Levels(), l) {
 		return nil

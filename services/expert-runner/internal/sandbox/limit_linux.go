@@ -52,12 +52,13 @@ func (l limit) set(pid int) error {
 	now.Max = min(now.Max, l.hard)
 	now.Cur = min(now.Max, l.soft)
 	if pid == 0 {
-		return unix.Setrlimit(l.resource, &now) // The runtime must know it: it would restore the number of open files.
+		return unix.Setrlimit(l.resource, &now) // Not by a raw system call: the Go runtime would restore the old limit of open files.
 	}
 	return unix.Prlimit(pid, l.resource, &now, nil)
 }
 
-// start starts the program below this process, with the descriptors that were passed for it. Limits for it alone are set while it is stopped before its first instruction.
+// start starts the program below this process, with the descriptors that were passed for it. Limits for the program alone are set
+// while it is stopped before its first instruction.
 func (l Limits) start(path string, argv, env []string, passed int) (pid int, err error) {
 	files := []uintptr{0, 1, 2}
 	for n := range passed {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// supported says that this system has levels.
+// supported says whether this system has any level besides none.
 const supported = false
 
 // self is this program.

@@ -55,7 +55,7 @@ const (
 // leastMemory is the minimum with which a program can start, in bytes.
 const leastMemory = 64 << 20
 
-// Filled puts the defaults in.
+// Filled returns the limits with the defaults in place of zeros.
 func (l Limits) Filled() Limits {
 	if l.Files == 0 {
 		l.Files = DefaultFiles

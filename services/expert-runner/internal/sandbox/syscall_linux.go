@@ -109,7 +109,7 @@ func callPolicy(o *order, info *arch.Info) seccomp.Policy {
 	if !o.Spaces {
 		p.Syscalls = append(p.Syscalls, seccomp.SyscallGroup{
 			Action: refused, Names: has(sharedCalls...), NamesWithCondtions: append(pacing(), seccomp.NameWithConditions{
-				Name: "prlimit64", // For another process.
+				Name: "prlimit64", // Forbidden only for another process.
 				Conditions: seccomp.ArgumentConditions{
 					{Argument: 0, Operation: seccomp.NotEqual, Value: 0}, {Argument: 2, Operation: seccomp.NotEqual, Value: 0},
 				},

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supported says that this system has levels.
+// supported says whether this system has any level besides none.
 const supported = true
 
 // self is this program, even if its file was replaced meanwhile.

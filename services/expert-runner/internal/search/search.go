@@ -84,7 +84,7 @@ func New(s Settings) (*Client, error) {
 // Close drops idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Query is one search.
+// Query says what to search for, and which results to return.
 type Query struct {
 	// Text is what to search for.
 	Text string

@@ -49,7 +49,7 @@ type Asker interface {
 	Offers(ctx context.Context, service string) ([]bus.Offer, error)
 }
 
-// OnBus asks over a connection.
+// OnBus returns the Asker of a bus.
 func OnBus(b *bus.Bus) Asker { return onBus{b.Services(), b} }
 
 type onBus struct {
@@ -73,7 +73,7 @@ func New(tools map[string]Tool) *Toolset { return &Toolset{tools: tools} }
 
 // Attach gives the toolset its bus, before any tool is opened. A toolset that has one keeps it.
 func (s *Toolset) Attach(b Asker) {
-	if s.bus == nil { // Only the owner looks before that.
+	if s.bus == nil { // Until it is set, no other goroutine uses the toolset.
 		s.bus = b
 	}
 }

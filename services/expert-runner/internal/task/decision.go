@@ -10,7 +10,7 @@ import (
 // Decision is what a runner does with a work message.
 type Decision struct {
 	run.Admission
-	// Effects are for a Claim.
+	// Effects are set for a Claim: what the journal says about the effects of the run.
 	run.Effects
 	// Ending is set for Replay, and for a Claim that ends without executing.
 	Ending *Ending

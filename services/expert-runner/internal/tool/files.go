@@ -43,7 +43,7 @@ func OpenFiles(dir string) (*Files, error) {
 // Close releases the folder.
 func (f *Files) Close() error { return f.root.Close() }
 
-// Tools returns the tools by name.
+// Tools returns the tools that read, write, list, find and edit files.
 func (f *Files) Tools() []Tool {
 	return []Tool{
 		{
@@ -96,7 +96,7 @@ func (f *Files) read(_ context.Context, c Call) (string, error) {
 	return text, nil
 }
 
-// whole removes a character that the end of a piece has cut.
+// whole returns a piece of a file as text, without the incomplete character at its end.
 func whole(data []byte) string {
 	for cut := 1; cut < utf8.UTFMax && cut <= len(data); cut++ {
 		if last := data[len(data)-cut:]; utf8.RuneStart(last[0]) {

@@ -15,15 +15,15 @@ import (
 
 // Shelf has the documents that a run may read.
 type Shelf interface {
-	// Documents lists them, base by base.
+	// Documents lists the documents, base by base.
 	Documents(ctx context.Context) ([]Document, error)
-	// Document reads one.
+	// Document returns the content of a document.
 	Document(ctx context.Context, d Document) ([]byte, error)
 	// Search finds the best passages for a query.
 	Search(ctx context.Context, query string, most int) (knowledge.Found, error)
 }
 
-// Document is a document of a base.
+// Document identifies a document of a base of knowledge; its content is stored as a blob.
 type Document struct {
 	Base bases.Base
 	events.Ref
@@ -42,7 +42,7 @@ const (
 	maxHits     = 20
 )
 
-// Tools returns the tools by name.
+// Tools returns the tools that list, read and search documents.
 func (k *Knowledge) Tools() []Tool {
 	return []Tool{
 		{

@@ -34,7 +34,7 @@ func readable(page []byte, address *url.URL) (text string, ok bool) {
 	prune(content)
 	all := letters(content)
 	for _, kind := range []atom.Atom{atom.Article, atom.Main} {
-		if part := first(content, kind); part != nil && 2*letters(part) > all { // Otherwise it is one of several, or not the content.
+		if part := first(content, kind); part != nil && 2*letters(part) > all { // A smaller part is one of several, or not the content.
 			content = part
 			break
 		}

@@ -45,13 +45,13 @@ func Relay(ctx context.Context, g egress.Guard, line net.Conn) {
 	_ = line.Close()
 }
 
-// relay is the state of one Relay.
+// relay is the state that the connections of one call of Relay share.
 type relay struct {
 	dialer net.Dialer
 	came   atomic.Int64 // Bytes received over all connections.
 }
 
-// ServeHTTP is one connection.
+// ServeHTTP carries one connection of the program.
 func (r *relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	far, err := r.dialer.DialContext(q.Context(), "tcp", q.URL.Query().Get("to"))
 	if err != nil {

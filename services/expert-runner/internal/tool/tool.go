@@ -35,7 +35,7 @@ type Tool struct {
 	Call func(ctx context.Context, c Call) (string, error)
 }
 
-// Call is one call of a tool.
+// Call is what a tool gets when it is called.
 type Call struct {
 	// Args are the arguments of the model, normalised by Object.
 	Args string
@@ -68,7 +68,7 @@ const (
 // BenchNames lists the tools of the program jobgraph-tools, which runs in the workspace, in order.
 func BenchNames() []string { return []string{PDF, Plot, SQL} }
 
-// BenchTimeout limits a call of them; their own limits are shorter.
+// BenchTimeout limits a call of one of these tools; their own limits are shorter.
 const BenchTimeout = 3 * time.Minute
 
 // Names lists all tools in order.
@@ -105,7 +105,7 @@ func Object(args string) (string, error) {
 	if err := d.Decode(&object); err != nil {
 		return "", errors.New("the arguments are no JSON object")
 	}
-	if object == nil { // null
+	if object == nil { // The arguments are null.
 		return "{}", nil
 	}
 	var b bytes.Buffer

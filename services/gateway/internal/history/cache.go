@@ -32,10 +32,10 @@ type Cache struct {
 	turn uint64
 }
 
-// job is the canvas of one job.
+// job is a cached canvas.
 type job struct {
 	used uint64 // The turn in which it was last used.
-	size int    // Its events when it was last used.
+	size int    // The number of its events when it was last used.
 
 	mu     sync.Mutex // Guards canvas. Held while the log is read, so that concurrent readers share the work.
 	canvas *canvas.Canvas

@@ -25,7 +25,7 @@ type Guard struct {
 	Secure bool
 }
 
-// Where refuses a request because of its origin: for a host name that is not ours, or from a page of another site.
+// Where refuses a request because of where it comes from: for a host name that is not ours, or from a page of another site.
 func (g *Guard) Where(r *http.Request) *events.Fault {
 	name := hostOf(r.Host)
 	if !g.Ours(r) {

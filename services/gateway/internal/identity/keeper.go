@@ -20,7 +20,7 @@ import (
 type Identity struct {
 	// User is the name in requests, answers and logs; empty for the holder of the start-up token, who may act for any user.
 	User string
-	// Roles are the user's roles.
+	// Roles decide which verbs the user may use.
 	Roles []verb.Role
 
 	digest      digest
@@ -263,7 +263,7 @@ func (k *Keeper) named(name string) (Identity, bool) {
 	return k.living(h, ok)
 }
 
-// living excludes owners whose entry has expired.
+// living returns the identity of an owner, unless the entry has expired.
 func (k *Keeper) living(h holder, ok bool) (Identity, bool) {
 	if !ok || !h.until.IsZero() && k.now().After(h.until) {
 		return Identity{}, false

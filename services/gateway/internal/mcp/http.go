@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
 )
 
-// idle is when an abandoned session ends.
+// idle is how long a session may be unused before it ends.
 const idle = 30 * time.Minute
 
 // Handler serves clients over streamable HTTP after the guard has identified the user. Requests of the revision 2026-07-28 need no
@@ -30,7 +30,7 @@ func (s *Server) Handler() func(http.ResponseWriter, *http.Request, identity.Ide
 	sessions, each := serve(false), serve(true)
 	return func(w http.ResponseWriter, r *http.Request, asking identity.Identity) *events.Fault {
 		r = r.Clone(context.WithValue(r.Context(), whoKey{}, asking))
-		r.Header.Set("Authorization", "Bearer known") // Clients with a cookie need it as well; told supplies the identity.
+		r.Header.Set("Authorization", "Bearer known") // The SDK requires this header, also with a cookie; the identity comes from told.
 		if r.Header.Get("Mcp-Protocol-Version") >= "2026-07-28" {
 			each.ServeHTTP(w, r)
 			return nil
@@ -43,7 +43,8 @@ func (s *Server) Handler() func(http.ResponseWriter, *http.Request, identity.Ide
 	}
 }
 
-// warnings passes on warnings and errors only: the SDK logs each connection, and in the newest revision each request is one.
+// warnings passes on only warnings and errors: the SDK logs each connection, and in the newest revision every request is a
+// connection.
 type warnings struct{ slog.Handler }
 
 // Enabled implements slog.Handler.

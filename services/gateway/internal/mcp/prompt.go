@@ -18,7 +18,7 @@ import (
 // goalPrompt is the prompt for a job from a goal; planPrompt begins the names of the prompts for plan documents.
 const goalPrompt, planPrompt = "goal", "plan:"
 
-// board is a plan document.
+// board has the fields of a plan document that prompts need.
 type board struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`

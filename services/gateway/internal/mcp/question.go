@@ -182,7 +182,7 @@ func answerOf(q *verb.Question, content map[string]any) (json.RawMessage, error)
 func fits(q *verb.Question, wanted, value json.RawMessage) error {
 	s, err := schema.Read(wanted)
 	if err != nil {
-		return nil // The expert that asked has to judge it.
+		return nil // The expert that asked has to judge the answer.
 	}
 	misfits := s.Misfits(value)
 	if len(misfits) == 0 {

@@ -24,8 +24,8 @@ type Verbs interface {
 
 // Jobs follows jobs for users. Errors are those of Verbs.
 type Jobs interface {
-	// Await follows a job until it has ended, asks for input that is not named in but, or the time is up. It calls moved whenever
-	// the job has progressed, and as a sign of life.
+	// Await follows a job until it has ended, asks for input other than the requests in but, or the time is up. It calls moved
+	// whenever the job has progressed, and as a sign of life.
 	Await(ctx context.Context, who identity.Identity, in *verb.Waiting, but []string, moved func(*verb.Waited)) (*verb.Waited, error)
 	// Standing returns the present state of a job.
 	Standing(ctx context.Context, who identity.Identity, job string) (*verb.Waited, error)

@@ -50,7 +50,7 @@ type taskParams struct {
 	InputResponses sdk.InputResponseMap `json:"inputResponses,omitempty"`
 }
 
-// done acknowledges a request.
+// done is the result of a request that returns nothing else.
 type done struct {
 	sdk.ResultBase
 	ResultType string `json:"resultType"`

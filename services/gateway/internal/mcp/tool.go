@@ -66,7 +66,7 @@ func outputOf(v *verb.Verb) object { return schemaOf(v.OutputSchema()) }
 func schemaOf(name string) object {
 	text, ok := verb.Schema(name)
 	var s object
-	if !ok || json.Unmarshal(text, &s) != nil { // The schemas are generated and tested.
+	if !ok || json.Unmarshal(text, &s) != nil { // Cannot happen: the schemas are generated and tested.
 		return object{"type": "object"}
 	}
 	delete(s, "$schema")

@@ -94,7 +94,7 @@ func (t *Transcript) Item(i *item.Item) []Delta {
 	return nil
 }
 
-// Early returns what items add whose SubJobs the log has by now.
+// Early returns what the kept items add to the answer, as far as the log now knows their SubJobs.
 func (t *Transcript) Early() (list []Delta) {
 	early := t.early
 	t.early = nil
@@ -248,7 +248,8 @@ func questionText(kind events.InputKind, asked *events.InputRequested) string {
 	return text
 }
 
-// Finish returns what an answer that ends with a text still lacks: nothing if the last text was that one.
+// Finish returns the text to send so that the answer ends with the given one: nothing if that was just sent, or the rest if its
+// beginning was.
 func (t *Transcript) Finish(text string) string {
 	text = strings.TrimSpace(text)
 	last := strings.TrimSpace(t.content.last.String())

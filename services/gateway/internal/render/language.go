@@ -9,7 +9,7 @@ import (
 // language describes what to colour in a programming language: comments, strings, numbers, keywords and names of constants. A
 // library with its grammars would add four megabytes to each program, and its engine alone more than half of one.
 type language struct {
-	// names are its names, including the extensions of its files.
+	// names are the names of the language, including the extensions of its files.
 	names string
 	// line begins a comment that ends with the line; from and to enclose a longer one; empty if there is none.
 	line, from, to string
@@ -78,7 +78,7 @@ var languages = []language{
 // scanner gives the first token of a text that is not empty: its length in bytes, which is never 0, and its class, "" for none.
 type scanner func(text string) (n int, class string)
 
-// scanners makes what scans a text from its beginning, by the names of languages.
+// scanners maps the names of languages to functions that make a scanner for a new text.
 var scanners = sync.OnceValue(func() map[string]func() scanner {
 	byName := map[string]func() scanner{}
 	add := func(names string, begin func() scanner) {
@@ -109,7 +109,7 @@ func scannerOf(name string) func() scanner { return scanners()[strings.ToLower(n
 func Language(file string) string {
 	name := strings.ToLower(path.Base(file))
 	if scannerOf(name) != nil && !strings.Contains(name, ".") {
-		return name // Makefile, Dockerfile.
+		return name // Files such as Makefile have no extension.
 	}
 	extension := strings.TrimPrefix(path.Ext(name), ".")
 	if scannerOf(extension) == nil {

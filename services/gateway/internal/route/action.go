@@ -82,8 +82,7 @@ func request(subject, job string, input map[string]any) string {
 	return "nats req " + subject + " '" + strings.ReplaceAll(string(text), "'", `'\''`) + "'"
 }
 
-// impossible says why the state of a job does not allow a verb; empty if it does. The scheduler decides again when the verb is
-// used.
+// impossible says why the state of a job does not allow a verb; empty if it does. The scheduler checks again when the verb is used.
 func impossible(name string, log *joblog.Log, subjob string) string {
 	job := log.Job
 	status := string(job.Status)

@@ -80,7 +80,7 @@ func (t *turn) follow(ctx context.Context, say func(openai.Delta) error, alive f
 	}
 }
 
-// listen passes on events and live items until ctx ends; wait waits for that.
+// listen passes events and live items to a channel until ctx ends; wait blocks until no more can come.
 func (t *turn) listen(ctx context.Context, to chan<- news) (wait func()) {
 	pass := func(n news) bool {
 		select {
@@ -134,7 +134,7 @@ func (t *turn) show(ctx context.Context, pass func(news) bool) bool {
 	return true
 }
 
-// take passes news to the script and says what that returns.
+// take passes news to the transcript, and passes on what that adds to the answer.
 func take(script *openai.Transcript, n news, say func(openai.Delta) error) error {
 	var list []openai.Delta
 	if n.item != nil {

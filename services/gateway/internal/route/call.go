@@ -74,7 +74,7 @@ func refusalOf(fault *events.Fault, answer []byte) error {
 	return r
 }
 
-// give sends the JSON of a service, with the status of the verb.
+// give sends JSON that a service has returned, with the status of the verb.
 func (c *call) give(body []byte) {
 	c.sent = true
 	status := c.verb.Status

@@ -13,7 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
 )
 
-// memo is a response in memory.
+// memo is an http.ResponseWriter that keeps the response in memory.
 type memo struct {
 	header http.Header
 	body   bytes.Buffer
@@ -69,7 +69,7 @@ func (g *Gateway) perform(ctx context.Context, who identity.Identity, name strin
 	if !ok {
 		return &events.Fault{Code: events.CodeNotFound, Field: name, Message: "there is no such verb"}
 	}
-	r, err := http.NewRequestWithContext(ctx, v.Method, "/", http.NoBody)
+	r, err := http.NewRequestWithContext(as(ctx, who), v.Method, "/", http.NoBody)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (c *call) accept(in any) error {
 	if err := json.Unmarshal(c.raw, &c.in); err != nil || c.in == nil {
 		return &events.Fault{Code: events.CodeMalformed, Message: "the input is not a JSON object", Hint: "send one JSON object"}
 	}
-	for _, name := range []string{"id", "request"} { // For the log.
+	for _, name := range []string{"id", "request"} { // These fields identify the call in the log.
 		c.r.SetPathValue(name, clip(c.text(name)))
 	}
 	if c.verb.Name == "submit" {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
@@ -114,7 +115,7 @@ func (g *Gateway) serve(v verb.Verb) http.HandlerFunc {
 		c := &call{gateway: g, verb: &v, w: w, r: r}
 		who, fault := g.admit(w, r, &v)
 		if fault == nil {
-			c.who = who
+			c.who, c.r = who, r.WithContext(as(r.Context(), who))
 			fault = c.read()
 		}
 		if fault != nil {
@@ -128,6 +129,15 @@ func (g *Gateway) serve(v verb.Verb) http.HandlerFunc {
 		}
 		g.audit(c, fault)
 	}
+}
+
+// as returns a context whose requests on the bus have the rights of a user, and not all of the gateway's.
+func as(ctx context.Context, who identity.Identity) context.Context {
+	rights := make([]string, len(who.Roles))
+	for i, role := range who.Roles {
+		rights[i] = string(role)
+	}
+	return bus.WithRights(ctx, rights...)
 }
 
 // admit returns the user of a request if they may use the verb.

@@ -49,7 +49,7 @@ func formOf(v *verb.Verb) form {
 	return f
 }
 
-// call is one request of a verb.
+// call is one request of a verb, over HTTP or from this process.
 type call struct {
 	gateway *Gateway
 	verb    *verb.Verb
@@ -220,7 +220,7 @@ func (c *call) user(field, given string) (string, *events.Fault) {
 	switch {
 	case given == "" || given == c.who.User:
 		return c.who.User, nil
-	case c.who.Has(): // An admin.
+	case c.who.Has(): // Without roles to look for, only an admin has one.
 		return given, nil
 	}
 	return "", &events.Fault{Code: events.CodeNotPermitted, Field: field, Message: c.who.User + " may not act for another user", Hint: "leave it out, or use a token with the role admin"}

@@ -20,6 +20,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
+	"github.com/jobgraph/jobgraph/pkg/seal"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/route"
@@ -38,8 +39,9 @@ type site struct {
 	tokens  string
 	log     *lines
 
-	mu    sync.Mutex // Guards asked.
-	asked []string   // "verb input" of each request on the bus.
+	mu    sync.Mutex   // Guards the fields below.
+	asked []string     // "verb input" of each request on the bus.
+	by    *seal.Signer // Who may be behind the last one; nil for everyone.
 }
 
 // lines is a log that several goroutines write to.
@@ -73,9 +75,10 @@ func open(t *testing.T, a answers, change func(*route.Settings)) *site {
 		if v.On == "" || v.Each {
 			continue
 		}
-		endpoints[v.Name] = func(_ context.Context, body []byte) ([]byte, *events.Fault) {
+		endpoints[v.Name] = func(ctx context.Context, body []byte) ([]byte, *events.Fault) {
+			who, _, _ := s.bus.Services().Signer(ctx) // No signature is required here.
 			s.mu.Lock()
-			s.asked = append(s.asked, v.Name+" "+string(body))
+			s.asked, s.by = append(s.asked, v.Name+" "+string(body)), who
 			s.mu.Unlock()
 			if answer, ok := a[v.Name]; ok {
 				return answer(body)

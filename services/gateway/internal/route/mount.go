@@ -108,7 +108,7 @@ var plainCodes = map[int]events.Code{
 	http.StatusMethodNotAllowed: events.CodeInvalid, http.StatusConflict: events.CodeConflict, http.StatusInternalServerError: events.CodeInternal,
 }
 
-// finish sends a refusal.
+// finish sends a plain-text refusal as a problem; any other answer has been passed on already.
 func (p *plainly) finish(r *http.Request) {
 	if p.status == 0 {
 		return

@@ -186,15 +186,15 @@ func health(c *call) error {
 	return c.reply(out)
 }
 
-// ofBus reports whether a reason says that the bus is away.
+// ofBus reports whether a reason says that the bus is unreachable.
 func ofBus(r verb.HealthReason) bool { return strings.HasSuffix(r.Name, "bus") }
 
 // healthBound limits the questions to the services: a bus that does not answer is an answer, too.
 const healthBound = 2 * time.Second
 
-// notes are those of this process, and why the scheduler admits no job if it does not.
+// notes returns the notes of this process, and the reason why the scheduler admits no jobs if it admits none.
 func (g *Gateway) notes(ctx context.Context) (list []verb.HealthReason) {
-	const admission = "admission" // The scheduler notes it under the same name: in one process with it, that is enough.
+	const admission = "admission" // A scheduler in the same process has a note with this name, which is enough.
 	if g.Notes != nil {
 		for _, n := range g.Notes() {
 			list = append(list, verb.HealthReason{Name: n.Name, Text: n.Reason})
@@ -203,7 +203,7 @@ func (g *Gateway) notes(ctx context.Context) (list []verb.HealthReason) {
 	if slices.ContainsFunc(list, func(n verb.HealthReason) bool { return n.Name == admission }) {
 		return list
 	}
-	if closed, err := client.SupplyOf(g.Client).Admission(ctx); err == nil && closed != nil { // No answer shows in the services.
+	if closed, err := client.SupplyOf(g.Client).Admission(ctx); err == nil && closed != nil { // The services show a missing answer.
 		list = append(list, verb.HealthReason{Name: admission, Text: closed.Message + ": " + closed.Cause})
 	}
 	return list

@@ -20,7 +20,7 @@ const leastZipped = 1024
 
 var zippers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
-// reply answers with JSON.
+// reply sends a value as JSON.
 func reply(w http.ResponseWriter, r *http.Request, status int, body any) {
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -35,7 +35,7 @@ func respond(c *call) error {
 // suffixed is the length of the suffix that distinguishes the responses of a job.
 const suffixed = 8
 
-// sessionOf returns the session of a response.
+// sessionOf returns the session of the job that made a response, given the id of the response.
 func (c *call) sessionOf(id string) (string, error) {
 	missing := &events.Fault{Code: events.CodeNotFound, Field: "previous_response_id", Message: "there is no response " + clip(id), Hint: "leave it out to begin a conversation"}
 	job, ok := strings.CutPrefix(id, "resp_")

@@ -82,6 +82,28 @@ func TestASubmitterAnswersQuestionsAndNoApprovals(t *testing.T) {
 	}
 }
 
+// What a user asks for has their rights on the bus, over HTTP and from this process, and not those of the gateway.
+func TestARequestOnTheBusHasTheRightsOfItsUser(t *testing.T) {
+	s := open(t, nil, nil)
+	rights := func() string {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.by == nil {
+			return "all"
+		}
+		return strings.Join(s.by.Rights, ",")
+	}
+	for _, role := range verb.Roles() {
+		if status, body := s.ask(role, http.MethodGet, "/api/v1/jobs", ""); status != http.StatusOK || rights() != string(role) {
+			t.Errorf("as %s: %d %s, with the rights %s", role, status, body, rights())
+		}
+	}
+	who, ok := s.keeper.Of(token(verb.Operator))
+	if _, err := s.gateway.Do(t.Context(), who, "stop", map[string]string{"id": "j"}); !ok || err != nil || rights() != string(verb.Operator) {
+		t.Errorf("%v, with the rights %s", err, rights())
+	}
+}
+
 // The token determines the user; only an admin may name another one.
 func TestNoOneActsForAnother(t *testing.T) {
 	s := open(t, nil, nil)

@@ -25,7 +25,7 @@ const (
 	markFor, leftFor = 30 * 24 * time.Hour, 10 * time.Minute
 )
 
-// mark is what is stored about a conversation up to an answer.
+// mark is stored for each answer of a conversation, under a digest of what had been said up to that answer.
 type mark struct {
 	// Session is the session of the conversation. Asked is true if the answer was a question to the person.
 	Session string `json:"session"`
@@ -65,7 +65,7 @@ type turn struct {
 // open finds the session of a conversation, and submits its last message.
 func (t *turn) open(in *verb.ChatRequest, model *verb.ModelLine) error {
 	asked := ""
-	if t.who.Has() { // An admin. From all others, it is only a name that the client chose.
+	if t.who.Has() { // Only an admin may name a user; other clients send whatever they like.
 		asked = in.User
 	}
 	user, fault := t.user("user", asked)
@@ -163,7 +163,7 @@ func (t *turn) first(ctx context.Context) error {
 	}
 	err = t.gateway.Client.Bus().Sessions().Remove(ctx, bus.ChatKey(t.before), t.revision)
 	if errors.Is(err, bus.ErrConflict) || t.mark.Next == nil {
-		return t.begin() // Another request has joined that one.
+		return t.begin() // Another request has continued that session already.
 	}
 	left := t.mark
 	if e := t.begin(); err != nil || e != nil {

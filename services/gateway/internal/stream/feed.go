@@ -29,7 +29,7 @@ type Frame struct {
 	Kind events.Kind
 	Text []byte
 
-	prev uint64 // The sequence of the previous event of the job, or of the end of the log when the feed began.
+	prev uint64 // The sequence of the job's previous event, or the last one in the log when the feed began.
 }
 
 // frameOf encodes an event.
@@ -210,7 +210,7 @@ func (r *Reader) take(ctx context.Context, frame Frame, after uint64, send func(
 		}
 	}
 	if frame.Seq <= after {
-		return after, nil // It was read from the log already.
+		return after, nil // The frame was read from the log, and sent, already.
 	}
 	return frame.Seq, send(frame)
 }

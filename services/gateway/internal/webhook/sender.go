@@ -31,7 +31,7 @@ var delays = [...]time.Duration{
 // Outcome is the result of an attempt.
 type Outcome string
 
-// The outcomes.
+// The outcomes of an attempt.
 const (
 	Sent   Outcome = "sent"   // The target has accepted it.
 	Failed Outcome = "failed" // It will be tried again.
@@ -53,7 +53,7 @@ type Settings struct {
 	Told func(target string, o Outcome, err error)
 }
 
-// sender sends notices.
+// sender sends the notices of all targets of one Run.
 type sender struct {
 	Settings
 	posters map[string]*poster

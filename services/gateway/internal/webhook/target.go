@@ -22,7 +22,7 @@ const secretPrefix = "whsec_"
 
 // File is the form of the file of targets.
 type File struct {
-	// Webhooks are the targets.
+	// Webhooks are the targets, each with a unique name.
 	Webhooks []Target `yaml:"webhooks"`
 }
 

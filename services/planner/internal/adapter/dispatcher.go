@@ -16,7 +16,7 @@ import (
 // Dispatcher issues work to experts on the ordinary work streams.
 type Dispatcher struct{ Bus *bus.Bus }
 
-// Issue implements loop.Desk.
+// Issue implements loop.Dispatcher.
 func (d Dispatcher) Issue(ctx context.Context, m events.Message, report string) error {
 	_, err := d.Bus.Streams().LastOn(ctx, d.Bus.Names().Log, report)
 	if !errors.Is(err, store.ErrNotFound) {
@@ -29,7 +29,7 @@ func (d Dispatcher) Issue(ctx context.Context, m events.Message, report string) 
 	return err
 }
 
-// Report implements loop.Desk.
+// Report implements loop.Dispatcher.
 func (d Dispatcher) Report(ctx context.Context, subject string) (*events.SubJobReported, error) {
 	sub, err := d.Bus.Log().Follow(ctx, subject, bus.FollowOptions{Buffer: 1})
 	if err != nil {
@@ -47,7 +47,7 @@ func (d Dispatcher) Report(ctx context.Context, subject string) (*events.SubJobR
 	}
 }
 
-// Close implements loop.Desk. It fences the journal first; from then on the run cannot be claimed.
+// Close implements loop.Dispatcher. It fences the journal first; from then on the run cannot be claimed.
 func (d Dispatcher) Close(ctx context.Context, w *events.Work, reason string) error {
 	names, journal := d.Bus.Names(), d.Bus.Journal(w.Job, w.SubJob)
 	in := []lease.One{journal}

@@ -11,7 +11,7 @@ type Knowledge struct {
 	*knowledge.Library
 }
 
-// NewKnowledge reads the documents of bases.
+// NewKnowledge returns the Knowledge of a bus.
 func NewKnowledge(b *bus.Bus) Knowledge {
 	return Knowledge{b.Documents(), knowledge.NewLibrary(b.Documents())}
 }

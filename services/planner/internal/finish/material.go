@@ -30,7 +30,7 @@ type Material struct {
 	Sources []Source `json:"sources,omitempty"`
 	// Given are further sources that may be cited: those in the job's inputs and in its files of text.
 	Given []string `json:"given,omitempty"`
-	// Unsearched is true if not all of them could be looked for; then no source counts as invented.
+	// Unsearched is true if the search for Given was incomplete; then no source counts as invented.
 	Unsearched bool `json:"unsearched,omitempty"`
 	// Artifacts are the files of the result, named SUBJOB/NAME.
 	Artifacts []events.Ref `json:"artifacts,omitempty"`

@@ -85,7 +85,8 @@ func (t *planningRun) results() (texts map[string]json.RawMessage, files map[str
 	return texts, files, nil
 }
 
-// Limits of the files of a job in which sources are looked for: how many, the bytes of one, and those of all sources.
+// Limits of the search for sources in a job's files: the number of files that are read, the bytes read of each, and the bytes of all
+// sources found.
 const (
 	mostSearched   = 64
 	mostSearchedIn = 1 << 20

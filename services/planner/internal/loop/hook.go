@@ -3,7 +3,7 @@ package loop
 // Point names a boundary between two effects, where a crash may happen.
 type Point string
 
-// The boundaries of one piece of planning work, in order.
+// The boundaries, in the order in which a piece of planning work passes them.
 const (
 	AtTaken     Point = "taken"     // The work was read; nothing was done yet.
 	AtClaim     Point = "claim"     // The run is about to be claimed: a model or a person is needed.

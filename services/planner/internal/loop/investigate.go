@@ -184,7 +184,7 @@ func (t *planningRun) work(c *planning.Command, card *events.Card, n int, late t
 	}
 	w.ReportID = w.IdempotencyKey
 	if t.loop.Pooled {
-		if _, ok := t.loop.Journaled(); ok { // An import, which does not know its pool, may have left records without one.
+		if _, ok := t.loop.Journaled(); ok { // An import does not know this pool, and may have written records without one.
 			w.ClaimSubject, w.Former = names.JournalIn(t.w.Job, id, pool), []events.Tenure{{Run: inquiryRun}}
 		}
 	}

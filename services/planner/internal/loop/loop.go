@@ -59,7 +59,7 @@ type Settings struct {
 	// Trace begins a span under a traceparent, with attributes by name and value. It returns the span's traceparent and a
 	// function that ends it; nil without a collector.
 	Trace func(parent, name string, attributes ...string) (traceparent string, end func(failure string, attributes ...string))
-	// Logger is the log.
+	// Logger gets one line for each thing that an operator should know.
 	Logger *slog.Logger
 	// Hook is called at every boundary between effects; nil in production.
 	Hook Hook
@@ -72,7 +72,7 @@ type Loop struct {
 	runs runs
 }
 
-// window limits the deliveries in hand. One that waits for an expert costs little and blocks no other.
+// window limits how many deliveries are taken and not settled. One that waits for an expert costs little and blocks no other.
 const window = 256
 
 // New returns a loop.
@@ -80,9 +80,8 @@ func New(s Settings) *Loop {
 	return &Loop{Settings: s, busy: make(chan struct{}, max(1, s.Concurrency))}
 }
 
-// Run takes messages until the context intake ends, then finishes what it has taken. When the context work ends, it gives the
-// rest back. Errors: those of the
-// source and the hook.
+// Run takes messages until the context intake ends, then finishes what it has taken. When the context work ends, it gives the rest
+// back. Errors: those of the source and the hook.
 func (l *Loop) Run(work, intake context.Context) error {
 	work, end := context.WithCancelCause(work)
 	defer end(nil)

@@ -53,8 +53,8 @@ type verdict struct {
 	cache  string // CacheHit, CacheMiss, or empty if plans are not reused.
 }
 
-// converse plans. raw is the request's plan with references resolved, or empty. If it returns an error, the verdict still
-// holds the cost.
+// converse plans with a model, people and experts as necessary. raw is the request's plan with references resolved, or empty. If it
+// returns an error, the verdict still holds the cost.
 func (l *Loop) converse(work, intake context.Context, d *queue.Delivery, w *events.Work, raw []byte) (v verdict, err error) {
 	t := &planningRun{loop: l, d: d, w: w, intake: intake, patience: time.Now().Add(l.ExpertWait)}
 	t.ctx, t.lose = context.WithCancelCause(work)
@@ -128,7 +128,7 @@ func rejected(fault events.Fault) verdict {
 	return verdict{end: &planning.Ending{Kind: events.KindPlanRejected, Faults: events.Faults{fault}}}
 }
 
-// know collects the start of planning.
+// know fills in start: everything that planning may know. A fault says why it cannot begin.
 func (t *planningRun) know(raw []byte) *events.Fault {
 	w, l := t.w, t.loop
 	if w.Request == nil {
@@ -140,7 +140,7 @@ func (t *planningRun) know(raw []byte) *events.Fault {
 	if err != nil {
 		return &events.Fault{Code: events.CodeNotFound, Field: "profile", Message: "there is no such profile", Cause: err.Error(), Hint: "name one of those, or none"}
 	}
-	t.start.Profile = profile // It decides which cards are offered.
+	t.start.Profile = profile // The profile decides which cards are offered.
 	t.start = planning.Start{
 		Mode: w.Kind, Prefix: fmt.Sprintf("%s-%d", w.SubJob, w.Run), Request: request, Cards: t.cards(raw), Profile: profile, Version: version,
 		Now: time.Now().UTC(), Lessons: w.Lessons, Findings: findings(w.Results), Finished: w.Finished, MaxSteps: w.MaxSteps,

@@ -26,11 +26,11 @@ type Log interface {
 	Live(job, subjob string, body []byte)
 }
 
-// Question is one model call.
+// Question is a model call of a planning run, with everything that is needed to make it.
 type Question struct {
 	// Request is the job's request, which may name the model.
 	Request *events.Request
-	// Call is the content of the call.
+	// Call is what the model is asked.
 	Call *planning.ModelCall
 	// Key identifies the call within its run. IdempotencyKey is the same in every attempt of every run.
 	Key, IdempotencyKey string

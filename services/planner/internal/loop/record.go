@@ -178,7 +178,7 @@ func (r *record) result(ctx context.Context, key, name string, value any) error 
 	return r.Append(ctx, rec)
 }
 
-// hold puts data into a record, or beside it if they are large.
+// hold puts data into a record, or into a blob that the record refers to if they are too large.
 func (r *record) hold(ctx context.Context, rec *events.JournalRecord, data []byte) error {
 	if len(data) <= events.MaxInline {
 		rec.Data = data

@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// cancelled is the cause of a run's end by cancellation.
+// cancelled is the cause with which the context of a cancelled run ends.
 type cancelled struct{ reason string }
 
 func (c *cancelled) Error() string { return "cancelled: " + c.reason }
@@ -18,13 +18,13 @@ type runID struct {
 	run         int
 }
 
-// runs holds the planning runs in hand.
+// runs holds the planning runs that are in progress here.
 type runs struct {
 	mu   sync.Mutex // Guards list.
 	list map[runID]context.CancelCauseFunc
 }
 
-// add registers a run; remove removes it. remove is nil if the run is already in hand.
+// add registers a run; remove removes it. remove is nil if the run is already in progress here.
 func (r *runs) add(w *events.Work, end context.CancelCauseFunc) (remove func()) {
 	id := runID{w.Job, w.SubJob, w.Run}
 	r.mu.Lock()

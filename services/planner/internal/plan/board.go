@@ -15,7 +15,7 @@ import (
 // Mark is the status of a step in a plan document, in the words of OpenManus.
 type Mark string
 
-// The marks.
+// The marks, in the words of OpenManus.
 const (
 	NotStarted Mark = "not_started"
 	InProgress Mark = "in_progress"
@@ -108,7 +108,7 @@ func (b *Board) Count(m Mark) int {
 	return n
 }
 
-// String formats the plan as text (ancestors O3).
+// String formats the plan as text (O3 in docs/conformance.md).
 func (b *Board) String() string {
 	head := fmt.Sprintf("Plan: %s (ID: %s)", b.Title, b.ID)
 	done, all := b.Count(Completed), len(b.Lines)

@@ -10,8 +10,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Book holds plan documents and knows which one is active. Models, programs and people edit it with the plan operations
-// (ancestors O2). It has one owner and is not safe for concurrent use.
+// Book holds plan documents and knows which one is active. Models, programs and people edit it with the plan operations (O2 in
+// docs/conformance.md). It has one owner and is not safe for concurrent use.
 type Book struct {
 	// Boards are the plans in the order of their creation.
 	Boards []Board `json:"boards,omitempty"`
@@ -19,7 +19,7 @@ type Book struct {
 	Active string `json:"active,omitempty"`
 }
 
-// The operations.
+// The commands of operations.
 const (
 	OpCreate    = "create"
 	OpUpdate    = "update"
@@ -108,9 +108,9 @@ func (d *draft) operationIn(raw []byte) (r reader, ok bool) {
 	return d.read(raw, "")
 }
 
-// ReadRequest reads an operation whose command is known, and the name of its book, "" if there is none. The field "by" is the user who asks, "within"
-// limits the operation to the graph of one job, or to no job with "". An empty request contains only the command. It
-// reports all faults together.
+// ReadRequest reads an operation whose command is known, and the name of its book, "" if there is none. The field "by" is the user
+// who asks; "within" limits the operation to the graph of one job, or with "" to no job at all. An empty request contains only the
+// command. It reports all faults together.
 func ReadRequest(command string, raw []byte) (book string, op Operation, faults events.Faults) {
 	d := &draft{}
 	if len(bytes.TrimSpace(raw)) == 0 {

@@ -29,7 +29,7 @@ func (b *Book) Begin(written time.Time, l Limits) {
 	}
 }
 
-// Due returns the ids of the plans whose time has come.
+// Due returns the ids of the plans that are to be removed by now.
 func (b *Book) Due(now time.Time) []string {
 	var ids []string
 	for i := range b.Boards {
@@ -55,7 +55,7 @@ func (b *Book) Excess(l Limits) []string {
 	return ids
 }
 
-// Drop removes plans.
+// Drop removes the plans with these ids; unknown ids are ignored.
 func (b *Book) Drop(ids []string) {
 	b.Boards = slices.DeleteFunc(b.Boards, func(board Board) bool { return slices.Contains(ids, board.ID) })
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// The kinds of remarks, after what makes a good plan (ancestors D19).
+// The kinds of remarks, one for each mark of a good plan (D19 in docs/conformance.md).
 const (
 	RemarkSensible   = "sensible"   // Steps that repeat each other, or the request, or only sum up.
 	RemarkExecutable = "executable" // Steps with too little information to be done.

@@ -40,8 +40,8 @@ func (d *draft) unsearched() {
 	}
 }
 
-// lookUp makes one step search, if that is required and none does: the first research step, else the first step becomes
-// one, else one is inserted at the front (ancestors F6).
+// lookUp makes one step search, if that is required and none does: the first research step, else the first step becomes one, else one
+// is inserted at the front (F6 in docs/conformance.md).
 func (d *draft) lookUp() {
 	if d.rules == nil || !d.rules.Search || d.dialect != DeerGo {
 		return

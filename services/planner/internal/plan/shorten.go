@@ -123,7 +123,7 @@ func both(a, b, between string) string {
 	return a + between + b
 }
 
-// union lists the values of both lists, each once, except without. An empty list is nil.
+// union lists the values of both lists, each once, apart from the value without. An empty list is nil.
 func union[T cmp.Ordered](a, b []T, without T) []T {
 	var all []T
 	for _, word := range slices.Concat(a, b) {

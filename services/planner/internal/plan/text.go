@@ -20,7 +20,7 @@ func (d *draft) locate(text []byte) (json.RawMessage, bool) {
 		d.faults.add(events.CodeMissing, "", "the plan is empty", emptyHint)
 		return nil, false
 	}
-	if d.version >= 1 && d.rules == nil && text[0] != '"' { // A text in quotes is unpacked first; those of models were read before.
+	if d.version >= 1 && d.rules == nil && text[0] != '"' { // A quoted text is unquoted first; the texts of models were read elsewhere.
 		text = payloads(text)
 	}
 	if json.Valid(text) {

@@ -34,7 +34,7 @@ type Command struct {
 	End  *Ending                `json:"end,omitempty"`
 }
 
-// ModelCall is one call of a model.
+// ModelCall is what a model is asked, and the form of the wanted answer.
 type ModelCall struct {
 	// Role selects the configured model: "planner", "triage" or "report". A request's "models" maps roles to models.
 	Role string `json:"role"`

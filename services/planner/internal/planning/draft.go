@@ -192,8 +192,8 @@ func (s *core) phrase(english, chinese string) string {
 	return english
 }
 
-// inadequate handles a draft that says it needs more information: it asks the person or tells them what is missing. If no question
-// is left, the plan in hand is used; without one, there is no plan.
+// inadequate handles a draft that says it needs more information: it asks the person or tells them what is missing. If no question is
+// left, the valid plan of an earlier round is used; without one, there is no plan.
 func (s draftStage) inadequate(said string) On {
 	ask := s.start.Profile.Plan.Inadequate == "ask" && s.wants(StageClarify)
 	switch {

@@ -29,8 +29,8 @@ const (
 	materialBytes = 32 << 10
 )
 
-// finalize returns how the plan's result is written up: as the request says, else the profile, or that the profile wants no
-// text. The job's rules hold the rest.
+// finalize returns how the plan's result is written up: as the request says, else as the profile says, including that it wants no
+// text. In all other cases it is empty, and the job's rules decide.
 func (s *core) finalize() string {
 	form := s.start.Request.Finalize
 	if form == "" {

@@ -85,7 +85,7 @@ func (s *core) assume() {
 // editing reports whether a person's edit is being applied while their plan is still valid.
 func (s *core) editing() bool { return s.start.decides() && s.state.Editing && s.state.Plan != nil }
 
-// unworkable returns to the person: their edit could not be applied, for these reasons.
+// unworkable records why the person's edit could not be applied, for the next question to them.
 func (s *core) unworkable(reasons ...string) {
 	s.state.Editing, s.state.Unworked = false, nil
 	for _, why := range reasons {

@@ -118,7 +118,7 @@ type State struct {
 	Short  bool          `json:"short,omitempty"`
 	// Unreachable is true when the model cannot be asked again.
 	Unreachable bool `json:"unreachable,omitempty"`
-	// Plan is the valid plan in hand, Warnings what was changed in it, Fallback the fallback level that made it.
+	// Plan is the latest valid plan, Warnings what was changed in it, Fallback the fallback level that made it.
 	Plan     *events.Plan  `json:"plan,omitempty"`
 	Warnings events.Faults `json:"warnings,omitempty"`
 	Fallback Rung          `json:"fallback,omitempty"`

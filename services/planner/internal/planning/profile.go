@@ -55,10 +55,10 @@ type Limits struct {
 	Reminders int `json:"reminders,omitempty"`
 	// Steps is the most SubJobs that a plan may have; the request may set it.
 	Steps int `json:"steps,omitempty"`
-	// HistoryBytes, FindingBytes and RawBytes limit the conversation, the findings and a faulty draft in one prompt.
+	// HistoryBytes limits the conversation in one prompt.
 	HistoryBytes int `json:"history_bytes,omitempty"`
-	FindingBytes int `json:"finding_bytes,omitempty"` // FindingBytes limits all findings together.
-	RawBytes     int `json:"raw_bytes,omitempty"`     // RawBytes limits the faulty draft.
+	FindingBytes int `json:"finding_bytes,omitempty"` // All findings in one prompt together.
+	RawBytes     int `json:"raw_bytes,omitempty"`     // A faulty draft in one prompt.
 }
 
 // TriageRules say what happens if a triage cannot be parsed.

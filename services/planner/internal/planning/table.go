@@ -53,7 +53,7 @@ const (
 	OnAccepted     On = "accepted"     // The person accepts.
 	OnEdited       On = "edited"       // The person wants changes.
 	OnReplaced     On = "replaced"     // The person gave a valid plan of their own.
-	OnRejected     On = "rejected"     // The person supplied a valid plan.
+	OnRejected     On = "rejected"     // The person rejects, or no person can decide.
 	OnUnrecognised On = "unrecognised" // The answer means nothing here.
 )
 

@@ -43,9 +43,9 @@ type Vars struct {
 	// Part is the step to split; Finished are the finished steps.
 	Part     *events.SubJob
 	Finished []string
-	// Example is a plan in the wanted form. Plan is the plan in hand as JSON, Text the same for people.
+	// Example is a plan in the wanted form. Plan is the latest valid plan as JSON, Text the same for people.
 	Example, Plan, Text string
-	// Notes say what was changed in the plan in hand, and why, one line each.
+	// Notes say what was changed in Plan, and why, one line each.
 	Notes []string
 	// Last is true when no edit is left, Again when the last answer was not understood, Beyond when it was an edit but no
 	// round is left. Schedules lists the recurring steps.

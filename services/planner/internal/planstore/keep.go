@@ -14,7 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 )
 
-// open reads a book without the plans whose time has come; one that was never written is empty.
+// open reads a book without the plans that are to be removed by now; a book that was never written is empty.
 func (s *Store) open(ctx context.Context, name string) (*plan.Book, uint64, error) {
 	e, err := s.bus.Plans().Entry(ctx, bus.BookKey(name))
 	if errors.Is(err, bus.ErrNotFound) {
@@ -27,7 +27,7 @@ func (s *Store) open(ctx context.Context, name string) (*plan.Book, uint64, erro
 	return b, e.Revision, err
 }
 
-// read decodes a book from its entry. gone is true if the entry has plans whose time has come.
+// read decodes a book from its entry, without the plans that are to be removed by now; gone is true if there were such plans.
 func (s *Store) read(ctx context.Context, name string, e bus.Entry) (b *plan.Book, gone bool, err error) {
 	b = &plan.Book{}
 	if err := json.Unmarshal(e.Value, b); err != nil {

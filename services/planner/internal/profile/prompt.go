@@ -71,7 +71,7 @@ func parsePrompt(f file, parts string) (*prompt, error) {
 	return p, nil
 }
 
-// sample sets every variable.
+// sample returns variables that are all set, for trying out prompts.
 func sample() planning.Vars {
 	return planning.Vars{
 		Now: "2026-01-01T00:00:00Z", Locale: "en-US", Goal: "goal", Query: "query", Context: "context", MaxSteps: 3, MaxRounds: 2, Round: 1,

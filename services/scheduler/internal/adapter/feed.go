@@ -33,7 +33,7 @@ func NewFeed(b *bus.Bus, spec bus.ConsumerSpec, logger *slog.Logger) *Feed {
 	return &Feed{bus: b, spec: spec, logger: logger}
 }
 
-// Run passes batches to out until ctx ends, then closes out. A deleted consumer is made again.
+// Run passes batches to out until ctx ends, then closes out. A deleted consumer is created again.
 func (f *Feed) Run(ctx context.Context, out chan<- loop.Batch) {
 	defer close(out)
 	defer f.bus.OnReconnect(func() { f.fresh.Store(true) })()

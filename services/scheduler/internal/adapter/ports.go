@@ -58,8 +58,8 @@ func (p Ports) EndOf(ctx context.Context, job string) (events.Event, error) {
 	return end, nil
 }
 
-// Depth reads the queue of a pool. A pool without a consumer is empty and has no idle worker: without roles, no worker has ever read it.
-// An unfetched batch counts as full, a fetched one as one run.
+// Depth reads the queue of a pool. The queue of a pool without a consumer is empty and has no idle worker: on a bus without roles, a
+// missing consumer means that no worker has ever read it. An unfetched batch counts as a full one, a fetched batch as one run.
 func (p Ports) Depth(ctx context.Context, pool string) (loop.Depth, error) {
 	facts, err := p.bus.Queues().Info(ctx, p.bus.Names().Work, p.bus.Queues().PoolConsumer(pool).Durable)
 	if errors.Is(err, bus.ErrNotFound) {
@@ -78,8 +78,9 @@ func (p Ports) Depth(ctx context.Context, pool string) (loop.Depth, error) {
 	return depth, err
 }
 
-// PurgeRest removes what is left of a job without a request in the log: its events and its saved state. If that state belongs to
-// an active job, the log has lost the job, and nothing is removed. The conformance kit saves states without a log.
+// PurgeRest removes what is left of a job without a request in the log: its events and its saved state. If that state belongs to an
+// active job, the log has lost the job, and nothing is removed. A value that is not one of our states stays as well, and only the
+// events are removed: the conformance kit saves such values for jobs that have no log.
 func (p Ports) PurgeRest(ctx context.Context, job string) error {
 	value, _, err := p.bus.State().GetLeader(ctx, job)
 	if h, ours := kept.ReadHead(value); err == nil && ours {
@@ -94,7 +95,7 @@ func (p Ports) PurgeRest(ctx context.Context, job string) error {
 	return p.bus.Retention().PurgeStrays(ctx, job)
 }
 
-// PurgeWork removes work not yet taken.
+// PurgeWork removes work that no worker has taken yet.
 func (p Ports) PurgeWork(ctx context.Context, subject string) error {
 	return p.bus.Streams().Purge(ctx, p.bus.Names().Work, subject)
 }
@@ -114,7 +115,7 @@ func (p Ports) PutBlob(ctx context.Context, job string, data []byte) (events.Ref
 	return p.bus.Blobs().Put(ctx, job, data)
 }
 
-// GetBlob returns them, or store.ErrNotFound.
+// GetBlob returns the bytes with a digest, or store.ErrNotFound.
 func (p Ports) GetBlob(ctx context.Context, job, digest string) ([]byte, error) {
 	data, err := p.bus.Blobs().Get(ctx, job, digest)
 	return data, err

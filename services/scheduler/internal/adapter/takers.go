@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// takersEvery is the maximum age of the knowledge about pools before it is read again; takersPause is the minimum pause, as a
-	// multiple of the duration of a reading.
+	// takersEvery is the age at which the knowledge about pools is read again; takersPause is the shortest pause between two
+	// readings, as a multiple of the duration of a reading.
 	takersEvery = 500 * time.Millisecond
 	takersPause = 20
-	// takersMost is the maximum age at which it is still used. A runner that leaves announces this, and gives back what arrives in
-	// the meantime.
+	// takersMost is the age up to which the knowledge is used at all. A runner that leaves announces this, and gives back the batches
+	// that arrive until the schedulers know it.
 	takersMost = bus.BatchLinger - 200*time.Millisecond
-	// takersBound is how long reading may take.
+	// takersBound is how long one reading may take.
 	takersBound = time.Second
 )
 
@@ -41,7 +41,7 @@ type Takers struct {
 	ctx     context.Context
 }
 
-// NewTakers knows nothing at first.
+// NewTakers returns a Takers that accepts no pool until its first reading has ended.
 func NewTakers(b *bus.Bus, log *slog.Logger) *Takers {
 	t := &Takers{bus: b, log: log}
 	t.ctx, t.stop = context.WithCancel(context.Background())

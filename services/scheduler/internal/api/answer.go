@@ -52,7 +52,7 @@ func (v *API) answer(ctx context.Context, body []byte) (any, error) {
 	return verb.Told{JobID: r.ID, Seq: seq, Accepted: err == nil}, err
 }
 
-// closing makes the event of an answer.
+// closing builds the event that records an answer and closes the request.
 func (v *API) closing(r *verb.Answer) (events.Message, error) {
 	return events.Encode(v.bus.Names(), events.Event{
 		Kind: events.KindInputClosed, ID: run.FactID(r.ID, events.KindInputClosed, r.Request),

@@ -19,7 +19,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/session"
 )
 
-// States returns saved states.
+// States returns the saved states of jobs.
 type States interface {
 	// Load returns the saved state if it can be trusted.
 	Load(ctx context.Context, job string) (loop.Saved, error)
@@ -41,7 +41,7 @@ type API struct {
 	JobBudget events.Spent
 }
 
-// New makes a view.
+// New makes an API. The exported fields are set by the caller.
 func New(b *bus.Bus, states States, admitter *intake.Admitter, gate *intake.Gate, logger *slog.Logger) *API {
 	return &API{bus: b, states: states, admitter: admitter, gate: gate, logger: logger}
 }

@@ -14,13 +14,13 @@ import (
 // handler answers a verb.
 type handler = func(ctx context.Context, body []byte) (any, error)
 
-// signed is asker.Checked for the verbs of a scheduler.
+// signed wraps the handler of a verb so that it checks the signature of each request, like asker.Checked.
 func (v *API) signed(name string, answer handler) handler {
 	signatures := v.bus.Services()
 	if name != "submit" {
 		return asker.Checked(name, signatures, answer)
 	}
-	return func(ctx context.Context, body []byte) (any, error) { // Admission reads the user, since users have aliases.
+	return func(ctx context.Context, body []byte) (any, error) { // Admission checks the user, since its field has several names.
 		who, asked, err := signatures.Signer(ctx)
 		if ctx, err = intake.WithSender(ctx, who, asked, err); err != nil {
 			return nil, err

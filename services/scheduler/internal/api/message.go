@@ -62,7 +62,7 @@ func (v *API) newest(ctx context.Context, record *session.Record, user string) (
 		job, err := v.fold(ctx, line.ID)
 		var fault *events.Fault
 		if errors.As(err, &fault) {
-			continue // It is not in the log yet, or no longer.
+			continue // The job is not in the log yet, or no longer.
 		}
 		if err != nil {
 			return nil, err
@@ -77,8 +77,8 @@ func (v *API) newest(ctx context.Context, record *session.Record, user string) (
 	return newest, nil
 }
 
-// close answers the question with the noted answer. If the question was answered otherwise meanwhile, the request becomes a job of
-// its own.
+// close answers the question with the noted answer. If the question has been answered differently in the meantime, the request
+// becomes a job of its own.
 func (v *API) close(ctx context.Context, r *events.Request, note *session.Answer) (intake.Taken, error) {
 	taken := intake.Taken{Job: note.Job, Request: note.Request}
 	closing := &verb.Answer{Ref: verb.Ref{ID: note.Job}, Request: note.Request, Answer: note.Answer, By: r.User, Action: events.Answered}
@@ -104,7 +104,7 @@ func (v *API) again(ctx context.Context, r *events.Request, note *session.Answer
 		if err != nil {
 			return taken, err
 		}
-		taken.Seq, err = v.bus.Publish(ctx, m, bus.ExpectNone()) // The scheduler died after noting it.
+		taken.Seq, err = v.bus.Publish(ctx, m, bus.ExpectNone()) // The scheduler died after noting the answer, before publishing it.
 		if errors.Is(err, bus.ErrConflict) {
 			taken.Reason, err = notMine.Message, nil
 		}

@@ -77,8 +77,8 @@ func (sc schedules) get(ctx context.Context, body []byte) (any, error) {
 	return s, nil
 }
 
-// asks gives the questions to people for which runs of a schedule wait. Those of a job that cannot be read are left out: the schedule is
-// shown in any case.
+// asks returns the questions to people that runs of a schedule are waiting for. Those of a job that cannot be read are left out, so
+// that the schedule can be shown in any case.
 func (sc schedules) asks(ctx context.Context, s *recurring.Info) (list []verb.Question) {
 	for i := range s.Recent {
 		if s.Recent[i].Status != schedule.RunRunning {
@@ -91,7 +91,7 @@ func (sc schedules) asks(ctx context.Context, s *recurring.Info) (list []verb.Qu
 	return slices.DeleteFunc(list, func(q verb.Question) bool { return q.Kind == events.InputTimer })
 }
 
-// list shows all schedules, without their requests and runs but the last.
+// list shows all schedules, without their requests and with only the last run of each.
 func (sc schedules) list(ctx context.Context, body []byte) (any, error) {
 	var s verb.ScheduleQuery
 	if len(body) > 0 {

@@ -184,10 +184,10 @@ func (s sessions) stop(ctx context.Context, body []byte) (any, error) {
 	return map[string]any{"id": q.ID, "stopped": ids}, errors.Join(failed...)
 }
 
-// stopsAtOnce bounds the jobs of a session that are stopped side by side.
+// stopsAtOnce bounds how many jobs of a session are stopped at the same time.
 const stopsAtOnce = 16
 
-// stopFailed passes over jobs that had ended, or never came to be.
+// stopFailed ignores the error for a job that has already ended or does not exist.
 func stopFailed(err error) error {
 	var fault *events.Fault
 	if errors.As(err, &fault) && (fault.Code == events.CodeNotFound || fault.Code == events.CodeConflict) {
@@ -196,7 +196,7 @@ func stopFailed(err error) error {
 	return err
 }
 
-// delete removes a session without running jobs, and with "jobs" everything of its jobs as well.
+// delete removes a session without running jobs and, if the request says "jobs", everything that is stored about its jobs.
 func (s sessions) delete(ctx context.Context, body []byte) (any, error) {
 	var q verb.SessionDeletion
 	r, err := s.read(ctx, body, &q, &q.SessionRef)
@@ -249,7 +249,7 @@ func (s sessions) belongs(ctx context.Context, id string, r *session.Record) (*e
 	}
 	session := r.ID
 	if r.Parent != "" {
-		session = r.Parent // One that was handed off has the jobs of the other.
+		session = r.Parent // A session of a handed-off SubJob lists the jobs of its parent.
 	}
 	if d, ok := e.Data.(*events.JobRequested); ok && d.Request.Session != session {
 		return nil, nil

@@ -78,7 +78,7 @@ func (s supply) pools(ctx context.Context, _ []byte) (any, error) {
 		}
 	}
 	list := verb.PoolList{Pools: []verb.PoolLine{}, Admission: s.view.gate.Fault(ctx)}
-	for _, name := range slices.Sorted(maps.Keys(facts)) { // The batches of a pool follow it.
+	for _, name := range slices.Sorted(maps.Keys(facts)) { // A pool's queue of batches sorts after the pool.
 		if slices.Contains(internal, name) {
 			continue
 		}

@@ -33,7 +33,7 @@ type entry struct {
 func read(value []byte) *account {
 	a := &account{}
 	if json.Unmarshal(value, a) != nil || a.Entries == nil {
-		a = &account{Entries: map[string]entry{}} // Nothing of ours, or nothing yet.
+		a = &account{Entries: map[string]entry{}} // There is no account yet, or the value is not one.
 	}
 	return a
 }

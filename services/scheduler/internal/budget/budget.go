@@ -16,11 +16,12 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// Keys is the bucket.
+// Keys is the key-value bucket that holds the accounts.
 type Keys interface {
-	// GetLeader reads a key's value and revision from the leader. With bus.ErrNotFound the revision is that of the marker.
+	// GetLeader reads a key's value and revision from the leader. With bus.ErrNotFound the revision is that of the key's deletion
+	// marker, 0 if there is none.
 	GetLeader(ctx context.Context, key string) (value []byte, revision uint64, err error)
-	// Update writes a key that has a revision; otherwise it returns bus.ErrConflict.
+	// Update writes a key whose latest revision is the given one; otherwise it returns bus.ErrConflict.
 	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
 	// Delete removes a key; a missing one is not an error.
 	Delete(ctx context.Context, key string) error
@@ -38,7 +39,7 @@ const shares = 8
 // keptDays is how long the accounts of a day are kept.
 const keptDays = 8
 
-// believed is for how long the sum of a day that was read counts for further admissions.
+// believed is how long the sum of a day that was read serves further admissions before it is read again.
 const believed = time.Second
 
 // Ledger stores the accounts. It is safe for concurrent use.
@@ -50,7 +51,7 @@ type Ledger struct {
 	// conflict on the revision.
 	lines [32]sync.Mutex
 
-	mu   sync.Mutex // Guards what was read of the day last; held while it is read, so that one reads for all.
+	mu   sync.Mutex // Guards the fields below; held during a reading, so that concurrent callers share it.
 	day  string
 	sum  events.Spent
 	read time.Time
@@ -82,7 +83,7 @@ func (l *Ledger) Note(ctx context.Context, job, session string, before, spent ev
 	return nil
 }
 
-// enter changes one account, until its write wins.
+// enter updates the entry of a job in one account, and tries again until no other writer interferes.
 func (l *Ledger) enter(ctx context.Context, key, job string, before, spent events.Spent) error {
 	line := &l.lines[hashed(key)%uint32(len(l.lines))]
 	line.Lock()
@@ -110,7 +111,7 @@ func (l *Ledger) enter(ctx context.Context, key, job string, before, spent event
 	}
 }
 
-// forgetOld deletes the same share of a day long ago when a new one begins.
+// forgetOld is called when a share of a day's account is about to be created: it deletes the same share of the day keptDays before.
 func (l *Ledger) forgetOld(ctx context.Context, key string) error {
 	today := l.now().UTC()
 	for share := range shares {
@@ -144,7 +145,7 @@ func (l *Ledger) Left(ctx context.Context, session string) (left events.Spent, e
 	return left, faults.OrNil()
 }
 
-// Lines shows the budgets of the day and of a session, as far as there are such. Errors: the bus's.
+// Lines shows the budgets of the day and of a session, as far as such budgets are configured. Errors: the bus's.
 func (l *Ledger) Lines(ctx context.Context, session string) ([]verb.BudgetLine, error) {
 	var lines []verb.BudgetLine
 	if session != "" && l.budgets.Session != (events.Spent{}) {
@@ -178,7 +179,7 @@ func Line(scope, id string, limit, spent events.Spent) verb.BudgetLine {
 	return line
 }
 
-// today returns what the jobs of this day have spent, as of that long ago at most.
+// today returns what the jobs of this day have spent. The result may be as old as ago.
 func (l *Ledger) today(ctx context.Context, ago time.Duration) (events.Spent, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -199,7 +200,7 @@ func (l *Ledger) today(ctx context.Context, ago time.Duration) (events.Spent, er
 	return sum, nil
 }
 
-// spare lowers what is left to what one more budget leaves, and returns faults if that is used up.
+// spare lowers left to what remains of one more budget, and returns faults if nothing remains of it.
 func spare(left, budget, spent events.Spent, field, who, hint string) (events.Spent, events.Faults) {
 	var faults events.Faults
 	fault := func(format string, args ...any) {

@@ -8,7 +8,7 @@ type Item struct {
 	Job string
 	// Group is the group whose turns it shares: a session, or a user.
 	Group string
-	// Priority goes first, the higher the sooner.
+	// Priority decides between groups: the highest goes first.
 	Priority int
 	// Served is true if the job has just had a turn without waiting.
 	Served bool
@@ -40,7 +40,7 @@ type group struct {
 	back bool
 }
 
-// entry is a job in its group.
+// entry is a job that waits in its group.
 type entry struct {
 	job  string
 	late bool
@@ -68,9 +68,9 @@ func (l *Queue) Has(job string) bool {
 	return in
 }
 
-// Join puts a job at the end of its group. A group without jobs gets a turn in this round, before all groups that already had
-// theirs, unless it had its own, or as many groups have joined like this as there are others: so waiting groups are always served.
-// A waiting job keeps its place.
+// Join puts a job at the end of its group; a job that already waits keeps its place. A group that was empty gets a turn in this
+// round, before all groups that already had theirs. It has to wait for the next round if it had its own turn in this round, or if as
+// many groups have joined this round as there are others, so that waiting groups are always served.
 func (l *Queue) Join(t Item) {
 	if l.Has(t.Job) {
 		return
@@ -103,7 +103,7 @@ func (l *Queue) Next() (job string, ok bool) {
 	return job, true
 }
 
-// enter gives a turn to a group that has its first job.
+// enter gives a turn to a group whose first job has just arrived.
 func (v *level) enter(g *group, served bool) {
 	if _, before := v.served[g.name]; served || before || v.ahead >= max(1, len(v.groups)-1) {
 		v.next.push(g)
@@ -139,7 +139,7 @@ func (l *Queue) level(priority int) *level {
 	return l.levels[at]
 }
 
-// fifo is first in, first out.
+// fifo is a queue without priorities: first in, first out.
 type fifo[T any] struct {
 	items []T
 	from  int

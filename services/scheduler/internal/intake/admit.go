@@ -65,7 +65,7 @@ type Schedules interface {
 	Make(ctx context.Context, id string, s schedule.Spec, trace string) (made bool, err error)
 }
 
-// Admitter admits requests.
+// Admitter checks requests and turns them into jobs.
 type Admitter struct {
 	names    events.Names
 	log      Log
@@ -176,7 +176,7 @@ func (a *Admitter) admit(ctx context.Context, body []byte, origin Origin) (Admis
 	return admission, err
 }
 
-// begin makes a job of a request.
+// begin turns a request that was checked into a job, within the budgets.
 func (a *Admitter) begin(ctx context.Context, r *events.Request, digest string, origin Origin) (Admission, error) {
 	if err := a.refer(ctx, r); err != nil {
 		return Admission{JobID: r.ID}, err

@@ -24,7 +24,7 @@ type door struct {
 	measured time.Time
 	// closed says why nothing is admitted.
 	closed string
-	// toldHeld and toldMoving are the last reported numbers.
+	// toldHeld and toldMoving are the numbers of held requests and of active jobs that were last reported.
 	toldHeld, toldMoving int
 }
 

@@ -20,15 +20,15 @@ const reserve = 4 << 20
 type Gate struct {
 	// Room is how many bytes are free on the disk of the store; nil when unknown.
 	Room func() (uint64, error)
-	// Told is called with the reason when the gate closes, for another reason too, and with "" when it opens; nil if that interests
-	// no one. It must not call the gate.
+	// Told is called with the reason when the gate closes or the reason changes, and with "" when it opens; may be nil. It must not
+	// call the gate.
 	Told func(reason string)
 
 	look func(context.Context) (bus.StreamFacts, error)
 	most uint64
 	full float64
 
-	mu     sync.Mutex // Guards the fields below; held during the query, so that there is one query for all.
+	mu     sync.Mutex // Guards the fields below; held during the query, so that concurrent callers share one.
 	seen   time.Time
 	reason string
 	cause  cause
@@ -37,7 +37,7 @@ type Gate struct {
 // cause is what a closed gate waits for.
 type cause struct {
 	disk bool   // The request queue has no space either.
-	hint string // What makes room.
+	hint string // What an operator can do to make room.
 }
 
 // NewGate makes a gate that closes if the log holds most bytes or more (0: no such limit), or is filled to this share of its own

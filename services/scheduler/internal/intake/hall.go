@@ -24,7 +24,7 @@ type held struct {
 	delivery bus.Delivery
 	size     int
 	told     time.Time
-	gone     bool // It no longer waits.
+	gone     bool // The request no longer waits.
 }
 
 // hall holds the waiting requests. They are admitted tenant by tenant: a user, otherwise a session, otherwise all requests without

@@ -19,7 +19,7 @@ type Load interface {
 type Motion struct {
 	// Jobs is the number of jobs with events that no save covers yet.
 	Jobs int
-	// Seen is the last event of the log that a scheduler has received.
+	// Seen is the sequence of the last event of the log that a scheduler has received.
 	Seen uint64
 }
 
@@ -60,7 +60,7 @@ type Dial struct {
 	partition int
 }
 
-// Set reports what is in motion now.
+// Set reports the number of active jobs and the last received event of the partition.
 func (d *Dial) Set(jobs int, seen uint64) {
 	d.gauge.mu.Lock()
 	now := Motion{jobs, seen}

@@ -23,7 +23,7 @@ func Resolve(rules events.Rules, r *events.Request) events.Rules {
 	l := &r.Limits
 	if len(r.Plan) > 0 && string(r.Plan) != "null" || r.PlanRef != nil {
 		set(&rules.MaxSteps, l.MaxSteps)
-	} else if l.MaxSteps != nil { // It is advice to the planner, which a good plan may exceed.
+	} else if l.MaxSteps != nil { // The number is advice to the planner, which a good plan may exceed.
 		rules.MaxSteps = max(rules.MaxSteps, *l.MaxSteps)
 	}
 	set(&rules.MaxPlanRounds, l.MaxPlanRounds)
@@ -34,7 +34,7 @@ func Resolve(rules events.Rules, r *events.Request) events.Rules {
 	rules.ConcurrencyKey = l.ConcurrencyKey
 	set(&rules.KeyConcurrency, l.KeyConcurrency)
 	if most := rules.KeyConcurrency; most > 0 && (rules.Concurrency == 0 || rules.Concurrency > most) {
-		rules.Concurrency = most // What is shared with others is no more for one job.
+		rules.Concurrency = most // A job cannot use more slots than the key has for all jobs together.
 	}
 	set(&rules.RetryDelay, l.RetryDelay)
 	set(&rules.Deadline, l.Deadline)
@@ -53,10 +53,11 @@ func Resolve(rules events.Rules, r *events.Request) events.Rules {
 	return rules
 }
 
-// answersSince is the first version of the rules by which schedulers know a time for answers.
+// answersSince is the first version of the decision rules in which a job can limit the time for answers.
 const answersSince = 5
 
-// patience is how long a question of an expert stays open that sets no time itself: runs of schedules are not known to be watched.
+// patience is how long a question of an expert stays open if the question itself sets no limit; 0 means for ever. It is limited for
+// jobs of schedules, since perhaps no person watches them.
 func patience(r *events.Request) events.Duration {
 	switch {
 	case r.Limits.Answer != nil:

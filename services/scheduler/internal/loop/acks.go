@@ -61,7 +61,7 @@ func (a *ackTracker) gap(deliveries []Delivery) bool {
 	return gap
 }
 
-// add adds the deliveries of a batch, in order.
+// add keeps track of the deliveries of a batch, and returns them in the same order.
 func (a *ackTracker) add(deliveries []Delivery) []unacked {
 	list := make([]unacked, len(deliveries))
 	for i := range deliveries {
@@ -113,7 +113,7 @@ func (a *ackTracker) markCovered(j *jobAcks, saved uint64, all bool) {
 // cover marks the deliveries of a job that its saved state covers.
 func (a *ackTracker) cover(j *job) {
 	if j.loading() {
-		return // The commands that the saved state still has pending are unknown.
+		return // It is unknown which commands the saved state still has pending.
 	}
 	if !j.acks.kept.IsZero() {
 		if j.phase != ready || j.late() || j.retry.pending() {

@@ -36,13 +36,13 @@ type use struct {
 type jobLimits struct {
 	// uses are the job's shares of the queues of pools.
 	uses []use
-	// behind is true while work of it waits for its turn.
+	// behind is true while work of the job waits for its turn.
 	behind bool
 	// turns are the limits that reached the job's turn while its state was being loaded.
 	turns []*queueLimit
 }
 
-// leave removes the shares of a job whose state is no longer in memory, or that has ended.
+// leave gives up the shares of a job whose state is no longer in memory, or that has ended.
 func (l *jobLimits) leave() {
 	for i := range l.uses {
 		l.uses[i].limit.drop(l.uses[i])
@@ -50,7 +50,7 @@ func (l *jobLimits) leave() {
 	l.uses = nil
 }
 
-// limit returns the limit of a pool.
+// limit returns the limit of a pool, which it creates when the pool is new.
 func (a *admission) limit(pool string) *queueLimit {
 	l := a.limits[pool]
 	if l == nil {
@@ -129,7 +129,7 @@ func (a *admission) item(ctx context.Context, j *job) fair.Item {
 	case s.User != "":
 		t.Group = "user " + s.User
 	}
-	if r, _, err := a.builder.requested(ctx, j); err == nil { // The work could not be built either; that error will be reported.
+	if r, _, err := a.builder.requested(ctx, j); err == nil { // An error is reported when the work is built.
 		t.Priority = r.Request.Priority
 	}
 	return t
@@ -158,7 +158,7 @@ func (a *admission) fit() {
 // promise counts a run of a job whose turn has come but whose state must be loaded first.
 func (a *admission) promise(j *job, limit *queueLimit) {
 	j.limits.turns = append(j.limits.turns, limit)
-	a.use(j, limit.pool).queued++ // It counts until the uses of the job are known.
+	a.use(j, limit.pool).queued++ // The run counts until the uses of the job are known.
 	limit.enter(a.now, 1)
 }
 

@@ -60,7 +60,7 @@ func (p *Partition) settle(ctx context.Context, b *inFlightBatch) error {
 	}
 	for _, j := range b.jobs {
 		switch {
-		case j.phase == gone: // It was deleted; a job with the same id is another job.
+		case j.phase == gone: // The job was deleted; a job with the same id is another job.
 		case j.retry.pending():
 			p.work.later(j)
 		default:
@@ -71,8 +71,8 @@ func (p *Partition) settle(ctx context.Context, b *inFlightBatch) error {
 	return nil
 }
 
-// forget removes a deleted job from memory. Events that have arrived since belong to no job or to the next one with its id; the log
-// tells.
+// forget removes a deleted job from memory. Events that have arrived since then belong either to no job or to the next job with the
+// same id; only the log can tell.
 func (p *Partition) forget(j *job) {
 	if len(j.inbox) > 0 {
 		p.cache.drop(j)
@@ -156,7 +156,7 @@ func (p *Partition) adopt(ctx context.Context, j *job, r *loaded) error {
 		switch {
 		case r.err != nil:
 			if r.state != nil && isQuarantine(r.err) {
-				p.cache.hold(j, r.state) // As far as the log can be understood.
+				p.cache.hold(j, r.state) // The state covers the events that this scheduler understands.
 			}
 			return r.err
 		case r.state == nil:

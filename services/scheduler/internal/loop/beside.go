@@ -23,7 +23,7 @@ func (b *beside) begin(f func() result) {
 	go func() { b.results <- f() }() // Received by the loop, or by awaitAll.
 }
 
-// awaitAll waits for everything in progress; its results no longer matter.
+// awaitAll waits for everything in progress and discards the results.
 func (b *beside) awaitAll() {
 	for ; b.underWay > 0; b.underWay-- {
 		<-b.results

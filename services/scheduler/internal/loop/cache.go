@@ -84,7 +84,7 @@ func (c *cache) drop(j *job) {
 	j.generation++
 }
 
-// quarantine leaves a job alone.
+// quarantine drops a job's state and records why the job must not be processed.
 func (c *cache) quarantine(j *job, fault *events.Fault) {
 	c.drop(j)
 	if c.move(j, quarantined) {
@@ -92,7 +92,7 @@ func (c *cache) quarantine(j *job, fault *events.Fault) {
 	}
 }
 
-// readmit resumes a quarantined job.
+// readmit lets a quarantined job be loaded and processed again.
 func (c *cache) readmit(j *job) {
 	if c.move(j, cold) {
 		j.fault = nil
@@ -110,7 +110,7 @@ func (c *cache) adopt(j *job, r *loaded) {
 	}
 }
 
-// loaded moves a job whose state was loaded, and reports whether the state can be used: it cannot if it may lack an event by now.
+// loaded ends the loading of a job, and reports whether the loaded state can be used: it cannot if it may lack an event by now.
 func (c *cache) loaded(j *job) bool {
 	fresh := j.phase == loading
 	return c.move(j, cold) && fresh
@@ -122,7 +122,7 @@ func (c *cache) distrust(j *job) {
 	j.distrusted = true
 }
 
-// acked moves a job whose commands were acknowledged.
+// acked makes a job ready whose commands were acknowledged, or cold if its state was dropped meanwhile.
 func (c *cache) acked(j *job) {
 	if j.phase == inFlightStale {
 		c.move(j, cold)
@@ -142,7 +142,7 @@ func (c *cache) dropAll() {
 	}
 }
 
-// remove takes a job out of the cache.
+// remove forgets a job, so that its id is cold again.
 func (c *cache) remove(j *job) {
 	if c.move(j, gone) {
 		j.limits.leave()

@@ -12,15 +12,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
 
-// cancelled is the body of a cancel message.
+// cancelled is the body of a cancel message to workers.
 type cancelled struct {
 	// Run is the run to end, 0 for all of the job.
 	Run int `json:"run,omitempty"`
-	// Reason is for people.
+	// Reason tells people why the runs are ended.
 	Reason string `json:"reason,omitempty"`
 }
 
-// closer closes runs from outside. It has no state, and works beside the loop.
+// closer closes runs on behalf of the scheduler. It has no state, and runs outside the goroutine of the loop.
 type closer struct{ *env }
 
 // closeRuns fences runs of one job, a limited number at a time. If the whole job ends, all its workers are notified first.

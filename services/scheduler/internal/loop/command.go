@@ -10,7 +10,7 @@ import (
 // source is the CloudEvents source of everything that the scheduler publishes.
 const source = "jobgraph/scheduler"
 
-// command begins one command.
+// command starts to carry out one command. The returned ack tells its outcome.
 func (o *outbox) command(ctx context.Context, j *job, cmd *graph.Command) (Ack, error) {
 	switch cmd.Kind {
 	case graph.RunSubJob:
@@ -41,14 +41,14 @@ func (o *outbox) command(ctx context.Context, j *job, cmd *graph.Command) (Ack, 
 	panic(fmt.Sprintf("unknown command %q", cmd.Kind))
 }
 
-// ending is the end of a job, after which its timers are purged. Both are awaited outside the loop.
+// ending publishes the end of a job and then purges the job's timers. Both are awaited outside the loop.
 type ending struct {
 	Ack
 	env *env
 	job string
 }
 
-// Wait returns the outcome of both.
+// Wait returns the outcome of publishing the end, and the error if the timers could not be purged.
 func (e *ending) Wait(ctx context.Context) (uint64, error) {
 	seq, err := e.Ack.Wait(ctx)
 	if err != nil {

@@ -24,7 +24,7 @@ func (e *env) pooled(pool string) string {
 	return pool
 }
 
-// at calls the hook.
+// at calls the hook, if there is one, at a boundary between two effects. Its error is an errCrash.
 func (e *env) at(point Point) error {
 	if e.Hook == nil {
 		return nil
@@ -35,20 +35,20 @@ func (e *env) at(point Point) error {
 	return nil
 }
 
-// errCrash carries the hook's error through the containment of single jobs' faults.
+// errCrash marks an error of the hook. It ends the partition, and is never contained like a fault of a single job.
 type errCrash struct{ error }
 
 func (e errCrash) Unwrap() error { return e.error }
 
 func crashed(err error) bool {
 	if err == nil {
-		return false // errors.As would allocate.
+		return false // This saves the allocation in errors.As.
 	}
 	var crash errCrash
 	return errors.As(err, &crash)
 }
 
-// publish hands a message to the connection.
+// publish hands a message to the connection, after the hook. The ack tells later whether the broker has stored it.
 func (e *env) publish(m events.Message, expect Expect) (Ack, error) {
 	if err := e.at(AtPublish); err != nil {
 		return nil, err

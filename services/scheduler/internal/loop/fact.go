@@ -54,7 +54,7 @@ func (c *facts) keep(e *events.Event) *fact {
 	return f
 }
 
-// add remembers what newFact has made.
+// add puts a fact into the cache, and evicts the least recently used ones beyond the limit.
 func (c *facts) add(f *fact) {
 	c.drop(c.bySeq[f.seq])
 	c.bySeq[f.seq] = c.recent.PushFront(f)
@@ -104,7 +104,7 @@ func newFact(e *events.Event) *fact {
 		f.size += len(d.Edit)
 	case *events.PlanRejected, *events.InputRequested:
 		f.size += 512
-	case *events.TimerFired: // The run after a timeout gets it as a lesson.
+	case *events.TimerFired: // The run after a timeout gets this event as a lesson.
 	case *events.SubJobReported:
 		f.size += len(d.Output) + len(d.Lesson)
 	default:

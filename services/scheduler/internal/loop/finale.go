@@ -61,7 +61,7 @@ func (b *workBuilder) completedPlan(ctx context.Context, j *job, o *graph.Order)
 	return text, nil
 }
 
-// given returns the plan of an event.
+// given returns the plan that an event contains; nil if it contains none.
 func (f *fact) given() *events.Plan {
 	switch d := f.data.(type) {
 	case *events.GraphCreated:

@@ -3,7 +3,7 @@ package loop
 // Point names a boundary between two effects: the process may crash before or after each.
 type Point string
 
-// The boundaries of a step, in the order of the step.
+// The boundaries, in the order in which a step passes them.
 const (
 	AtFetched        Point = "fetched"       // A batch was read; nothing was done yet.
 	AtLoad           Point = "load"          // A state is about to be loaded.

@@ -119,7 +119,7 @@ func (p *Partition) catchUp(ctx context.Context, j *job) error {
 // apply applies one event. A repeated event changes nothing.
 func (p *Partition) apply(ctx context.Context, j *job, e *events.Event) error {
 	if e.Kind == events.KindJobAdvanced && j.state != nil {
-		return nil // It is for people; the state contains it already.
+		return nil // job.advanced is for people; the state already contains what it says.
 	}
 	if j.state != nil && e.Seq <= j.state.Seq {
 		p.Meter.Count(Duplicates, string(e.Kind))

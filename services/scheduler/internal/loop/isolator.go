@@ -68,7 +68,7 @@ func (i *isolator) quarantine(ctx context.Context, j *job, fault events.Fault) {
 	if j.state != nil {
 		kept.State, _ = marshal(j.state) // Without a state only the mark is stored.
 	}
-	if j.step.end != nil { // Commands that were started are not marked as sent.
+	if j.step.end != nil { // The span ends here: none of its commands will be marked as sent.
 		j.step.end(fault.Error())
 		j.step = span{}
 	}
@@ -77,7 +77,7 @@ func (i *isolator) quarantine(ctx context.Context, j *job, fault events.Fault) {
 	i.mark(ctx, j, kept)
 }
 
-// marshal writes the state, which may itself be the cause of the panic.
+// marshal encodes the state, which may itself be what causes a panic.
 func marshal(state *graph.Job) (data []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -87,7 +87,7 @@ func marshal(state *graph.Job) (data []byte, err error) {
 	return state.MarshalJSON()
 }
 
-// mark writes the quarantine into the store, whatever is stored there.
+// mark writes the quarantine into the store, over whatever is stored there.
 func (i *isolator) mark(ctx context.Context, j *job, kept Saved) {
 	_, err := i.States.Save(ctx, j.id, kept, j.fault)
 	for tries := 0; errors.Is(err, store.ErrConflict) && tries < 3; tries++ {

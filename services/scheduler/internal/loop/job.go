@@ -61,7 +61,7 @@ func (j *job) busy() bool {
 	return j.save.changes > 0 || j.save.phase == saveUnderWay || j.retry.pending() || j.inFlight() || j.loading() || len(j.acks.open) > 0
 }
 
-// clean reports whether the state is saved and no command is pending.
+// clean reports whether the state is saved, and nothing is in progress or has to be tried again.
 func (j *job) clean() bool {
 	return j.phase == ready && j.save.changes == 0 && j.save.phase != saveUnderWay && !j.retry.pending()
 }

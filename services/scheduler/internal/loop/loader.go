@@ -44,7 +44,7 @@ type loaded struct {
 	whole    bool
 	changes  int
 	recalled []*fact
-	// orphans are events before which there is no request.
+	// orphans are the events of a job whose request is not in the log.
 	orphans []events.Event
 	// said are items of those events for the conversation of the job's session.
 	said []Said

@@ -26,7 +26,7 @@ type Partition struct {
 	orphans    *orphans
 }
 
-// New makes a partition.
+// New makes a partition without jobs; Run takes them from its feed.
 func New(s Settings, ports Ports) *Partition {
 	e := &env{Settings: s, Ports: ports}
 	p := &Partition{
@@ -144,7 +144,7 @@ func (p *Partition) endBatch() {
 	p.cache.evict()
 }
 
-// leave ends the step for one job.
+// leave ends the step for one job: it marks covered deliveries, and puts the job into the retry set or evicts it.
 func (p *Partition) leave(j *job) {
 	p.acks.cover(j)
 	if j.busy() {

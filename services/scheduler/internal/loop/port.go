@@ -47,7 +47,7 @@ type Log interface {
 	EndOf(ctx context.Context, job string) (events.Event, error)
 }
 
-// Sweeper removes messages and what belongs to them.
+// Sweeper deletes messages, and everything that is stored for a job.
 type Sweeper interface {
 	// PurgeRest removes what is left of a job without a request in the log: its state and its events. It returns ErrLost for the
 	// state of an active job, which is never deleted: the log has lost the job, and everything stays.
@@ -78,7 +78,7 @@ type Saved struct {
 	Said []Said
 }
 
-// States stores the states of jobs.
+// States keeps the saved states of jobs.
 type States interface {
 	// Load returns the saved state if it is the fold of the current log, and the revision in any case.
 	Load(ctx context.Context, job string) (Saved, error)
@@ -104,7 +104,7 @@ type Alarms interface {
 type Blobs interface {
 	// PutBlob stores bytes under their digest, once.
 	PutBlob(ctx context.Context, job string, data []byte) (events.Ref, error)
-	// GetBlob returns them, or store.ErrNotFound.
+	// GetBlob returns the bytes with a digest, or store.ErrNotFound.
 	GetBlob(ctx context.Context, job, digest string) ([]byte, error)
 }
 
@@ -135,9 +135,9 @@ type Load interface {
 	Set(jobs int, seen uint64)
 }
 
-// Meter counts.
+// Meter counts what the loop does, for metrics.
 type Meter interface {
-	// Count adds one to a family; the label is empty for a family without.
+	// Count adds one to a family; label is empty for a family without labels.
 	Count(f Family, label string)
 }
 
@@ -147,16 +147,16 @@ type Family int
 // The families that the loop counts.
 const (
 	Published   Family = iota // Events published, by kind.
-	Ended                     // Jobs ended, by state.
+	Ended                     // Jobs that ended, by final status.
 	Replanned                 // Graphs changed, by reason.
 	Ignored                   // Events that were not legal in their state, by kind.
 	Duplicates                // Events that had been applied before, by kind.
 	Orphans                   // Events of jobs that do not exist.
 	Malformed                 // Messages in the log that are not events.
-	Quarantined               // Jobs left alone, by code.
+	Quarantined               // Jobs quarantined, by fault code.
 	Saves                     // States saved, by result: saved, conflict or error.
 	Lined                     // Jobs that had to wait for room in a pool's queue, by pool.
-	Reloads                   // States loaded from the store, by why.
+	Reloads                   // States loaded from the store, by reason.
 )
 
 func isConflict(err error) bool { return errors.Is(err, store.ErrConflict) }

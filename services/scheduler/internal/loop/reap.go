@@ -9,7 +9,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// errNoEnd means that the log does not contain the end that the state has: the state came from a saved one, which is discarded.
+// errNoEnd means that the log does not contain the end of the job that its state contains: that state came from a saved one, which is
+// discarded.
 var errNoEnd = errors.New("the log does not have the end that the saved state tells: nothing is deleted, and the job is folded from its log")
 
 // reapSlack is the tolerated difference between the end of a job in its state and in the log before the log is folded to compare
@@ -22,7 +23,7 @@ type reaping struct {
 	folder *folder
 	job    string
 	state  *graph.Job // Nothing is applied to it during the deletion.
-	whole  bool       // It is the fold of the whole log.
+	whole  bool       // The state is the fold of the whole log.
 
 	deleted bool
 }

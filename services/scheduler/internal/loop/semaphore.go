@@ -24,8 +24,8 @@ type Claim struct {
 	Limit int
 	// Runs are in the order in which they should start.
 	Runs []graph.Run
-	// The first claim since the job was loaded, or after a failed one: the maker of the previous claim may not have sent its
-	// notifications.
+	// Anew is true for the first claim since the job was loaded, and after a failed claim: whoever made the previous claim may not
+	// have notified the jobs in Called.
 	Anew bool
 }
 
@@ -48,7 +48,7 @@ type jobSlots struct {
 	// live are the runs for which slots were last claimed, if claimed is true.
 	live    []graph.Run
 	claimed bool
-	// waiting is true while one of them has none.
+	// waiting is true while at least one of the live runs has no slot.
 	waiting bool
 }
 
@@ -68,7 +68,7 @@ func (s *semaphores) acquire(ctx context.Context, j *job) error {
 		return err
 	}
 	anew := !j.slots.claimed
-	j.slots.claimed = false // Until the jobs with new slots are notified, also after a claim with an unknown outcome.
+	j.slots.claimed = false // Claim again next time unless all jobs in Called are notified, also after a claim whose outcome is unknown.
 	grant, err := s.Slots.Claim(ctx, rules.ConcurrencyKey, &Claim{
 		Item: s.admission.item(ctx, j), Limit: rules.KeyConcurrency, Runs: runs, Anew: anew,
 	})

@@ -20,7 +20,7 @@ type SessionRecord struct {
 	Asking bool
 	// Ending is true while the end of the job is decided and not in its log yet.
 	Ending bool
-	// Created, Changed and Ended are times of the log. Seq is the last event that this knows.
+	// Created, Changed and Ended are times of the log. Seq is the sequence of the last event that the record covers.
 	Created, Changed, Ended time.Time
 	Seq                     uint64
 	// Handed are the sessions of handed-off SubJobs, and Children the records for them.

@@ -32,7 +32,8 @@ type window struct {
 	most int
 	// queued and running count the runs in the window, according to the jobs of this partition.
 	queued, running int
-	// ended counts the runs that have ended since since; quick counts the quick ones, left those that have left the queue.
+	// ended counts the runs that have ended since the time in the field since; quick counts the quick ones among them, left those
+	// that have left the queue.
 	ended, quick, left int
 	since              time.Time
 	// entered are the admitted runs by time, oldest first.
@@ -90,7 +91,7 @@ func (w *window) full() bool {
 	return w.queued+w.running >= w.most
 }
 
-// enter admits runs.
+// enter counts runs that are published now.
 func (w *window) enter(now time.Time, runs int) {
 	w.queued += runs
 	if last := len(w.entered) - 1; last >= 0 && w.entered[last].at.Equal(now) {
@@ -150,7 +151,7 @@ func (w *window) pace(now time.Time, waits bool) {
 	}
 	switch {
 	case !waits:
-		w.most = max(w.most, 1) // The next run starts a new line.
+		w.most = max(w.most, 1) // With a window of 0, no further run could be admitted.
 		w.reset(now)
 	case w.quick > 0 && 2*w.quick >= w.most && stood < time.Second:
 		w.most = min(2*w.most, w.Window)
@@ -179,7 +180,7 @@ func (w *window) due(now time.Time, waits bool) bool {
 	return waits && w.full() && !w.reading && !now.Before(w.next)
 }
 
-// ask begins a reading.
+// ask marks the beginning of a reading.
 func (w *window) ask() { w.reading, w.quiet, w.asked = true, true, w.queued+w.running }
 
 // read applies a reading. If workers have every published run and a worker waits, there is room for as many again: at worst, the

@@ -93,7 +93,7 @@ func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Comma
 	}
 	if o.Kind == events.WorkPlan || o.Kind == events.WorkReplan || o.Kind == events.WorkSplit {
 		if r.Timezone == "" && requested.Rules.Timezone != "" {
-			zoned := *r // The event is shared.
+			zoned := *r // The request belongs to a cached event, which others read as well.
 			zoned.Timezone = requested.Rules.Timezone
 			r = &zoned
 		}
@@ -106,11 +106,12 @@ func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Comma
 	return w, nil
 }
 
-// changeover is how long after the change schedulers may still issue work in the old way, until they have the new list of signers.
+// changeover is how long schedulers may still issue work without the pool in its claim subject after runners have been restricted to
+// the subjects of their pools: it takes a while until every scheduler has the new list of signers.
 const changeover = 24 * time.Hour
 
-// claimInPool has a run claimed on the subject of its pool, where runners may write no other. The runs of a job from before may have
-// records on the subject without a pool.
+// claimInPool makes a run be claimed on the journal subject of its pool if runners may write to no other. Runs of a job that is older
+// than that restriction may have records on the subject without a pool, so their work names that subject as well.
 func (b *workBuilder) claimInPool(j *job, cmd *graph.Command, w *events.Work) {
 	pool := b.pooled(cmd.Order.Pool)
 	if pool == "" {
@@ -126,7 +127,7 @@ func (b *workBuilder) claimInPool(j *job, cmd *graph.Command, w *events.Work) {
 	}
 }
 
-// addBrief adds to complete work what the run should know about its job.
+// addBrief adds the brief to work that is otherwise complete: what the run should know about its job.
 func (b *workBuilder) addBrief(ctx context.Context, j *job, r *events.Request, w *events.Work) error {
 	if j.brief == nil {
 		j.brief = &joblog.JobBrief{}

@@ -14,7 +14,7 @@ type workSet struct {
 	stuck   int
 }
 
-// jobRetry is when and how often a job with failed effects is tried again.
+// jobRetry says when a job with failed effects is tried again, and how often that has happened.
 type jobRetry struct {
 	// at is the time of the retry; zero if there is nothing to try again.
 	at       time.Time

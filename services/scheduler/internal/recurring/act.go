@@ -26,7 +26,7 @@ const (
 	AtArmed    = "schedule.armed"    // The timer is armed.
 	AtErase    = "schedule.erase"    // A schedule is about to be removed.
 	AtCondense = "schedule.condense" // One fact is about to replace those before it.
-	AtForget   = "schedule.forget"   // It is published; those before it are about to be removed.
+	AtForget   = "schedule.forget"   // That fact is published; those before it are about to be removed.
 )
 
 // Points lists every boundary.
@@ -34,7 +34,8 @@ func Points() []string {
 	return []string{AtStart, AtStarted, AtStop, AtLook, AtArm, AtArmed, AtErase, AtCondense, AtForget}
 }
 
-// act does what one schedule owes. Only the goroutine of Run changes plans, and it waits: no lock is needed to read one here.
+// act carries out the pending commands of one schedule. It reads the plan without the lock: only the goroutine of Run changes plans,
+// and that goroutine waits for act.
 func (k *Keeper) act(ctx context.Context, id string) error {
 	k.mu.Lock()
 	p, orphan := k.plans[id], k.orphans[id]
@@ -89,7 +90,7 @@ func (k *Keeper) do(ctx context.Context, p *recur.Plan, c recur.Command) error {
 	return k.at(AtArmed)
 }
 
-// start submits the job of a run and publishes the outcome. Both have ids of their own, so repeats change nothing.
+// start submits the job of a run and publishes the outcome. Job and fact have fixed ids, so that repeating both changes nothing.
 func (k *Keeper) start(ctx context.Context, p *recur.Plan, c recur.Command) error {
 	if err := k.at(AtStart); err != nil {
 		return err
@@ -136,7 +137,8 @@ func (k *Keeper) start(ctx context.Context, p *recur.Plan, c recur.Command) erro
 	return k.once(ctx, p.ID, c.Key, result, f)
 }
 
-// given returns the result of the run before, for a run that gets it, unless the schedule itself has stored it.
+// given returns the result of the previous run for a run that receives it as an input. It returns nil if the schedule stores that
+// result itself.
 func (k *Keeper) given(ctx context.Context, p *recur.Plan, key string) (json.RawMessage, error) {
 	before := p.Before(key)
 	if before == nil || len(before.Result) > 0 {

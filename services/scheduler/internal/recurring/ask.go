@@ -31,7 +31,8 @@ type Info struct {
 	Asks []verb.Question `json:"asks,omitempty"`
 }
 
-// upcoming is how many times are shown, tries how often a fact is tried while others publish facts of the same schedule.
+// upcoming is how many of the next times are shown; tries is how often a fact is tried again because others publish facts of the same
+// schedule.
 const (
 	upcoming = 3
 	tries    = 5
@@ -67,7 +68,7 @@ func (k *Keeper) await(ctx context.Context) error {
 	}
 }
 
-// Get returns the current schedule, or a fault.
+// Get returns a schedule with all facts published so far. Errors: a fault if there is none, and the bus's.
 func (k *Keeper) Get(ctx context.Context, id string) (*Info, error) {
 	if err := k.await(ctx); err != nil {
 		return nil, err
@@ -147,7 +148,7 @@ func (k *Keeper) Make(ctx context.Context, id string, s schedule.Spec, trace str
 	return err == nil && !there.Duplicate, err
 }
 
-// last is the last known fact of a schedule, whether it exists or not.
+// last is the sequence of the last known fact of a schedule, whether the schedule exists or not.
 func (k *Keeper) last(id string) uint64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -197,7 +198,7 @@ func (k *Keeper) check(id string, c *schedule.Creation) events.Faults {
 		})
 	}
 	sum := sha256.Sum256(body)
-	c.Digest = hex.EncodeToString(sum[:]) // The digest of the request: a schedule that an earlier release made is found again.
+	c.Digest = hex.EncodeToString(sum[:]) // Made before Unattend, as earlier releases did: a repeated request finds their schedules.
 	recur.Unattend(&c.Request)
 	return faults
 }
@@ -249,7 +250,7 @@ func (s *Info) admits(kind events.Kind) error {
 	return nil
 }
 
-// IDFor returns the id of a schedule that something else asks for; it depends only on that.
+// IDFor derives the id of a schedule from a text: the text itself if it is a valid id, otherwise a hash of it.
 func IDFor(text string) string {
 	if schedule.ValidID(text) {
 		return text

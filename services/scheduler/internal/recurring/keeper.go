@@ -23,7 +23,7 @@ type Keeper struct {
 	Jobs     Jobs
 	Results  Results
 	Reporter Reporter
-	// Zones returns time zones.
+	// Zones finds time zones by name.
 	Zones moment.Zones
 	// Count counts the outcomes of runs; nil counts nothing.
 	Count func(result string)
@@ -58,13 +58,13 @@ func New(b bus.Schedules, jobs Jobs, zones moment.Zones, logger *slog.Logger) *K
 	}
 }
 
-// crash carries the hook's error past the containment of failures.
+// crash marks an error of the hook, which ends Run instead of being retried.
 type crash struct{ error }
 
 func (c crash) Unwrap() error { return c.error }
 
-// Run applies facts and makes effects until ctx ends; effects in progress then end with work. It returns nil at the end of ctx,
-// the reader's error or the hook's.
+// Run applies facts and carries out commands until ctx ends; effects that are in progress then are bounded by work. It returns nil at
+// the end of ctx, the reader's error or the hook's.
 func (k *Keeper) Run(ctx, work context.Context, reader Reader) error {
 	batches := make(chan []bus.Delivery)
 	reading := make(chan error, 1)
@@ -113,7 +113,7 @@ func (k *Keeper) serve(ctx, work context.Context, batches <-chan []bus.Delivery)
 		case failed:
 			retry.Reset(wait)
 			wait = min(2*wait, retryMost)
-		case !whole: // The rest may have been removed meanwhile.
+		case !whole: // The missing facts may have been removed meanwhile: look again.
 			retry.Reset(retryFirst)
 		default:
 			wait = retryFirst
@@ -153,13 +153,13 @@ func (k *Keeper) begin(ctx context.Context, owing map[string]bool) bool {
 	return true
 }
 
-// tell wakes everything that waits for news.
+// tell wakes everyone who waits on the channel news.
 func (k *Keeper) tell() {
 	close(k.news)
 	k.news = make(chan struct{})
 }
 
-// take applies facts in order.
+// take applies a list of facts in order, and adds their schedules to owing.
 func (k *Keeper) take(list []bus.Delivery, owing map[string]bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -175,7 +175,7 @@ func (k *Keeper) take(list []bus.Delivery, owing map[string]bool) {
 	k.tell()
 }
 
-// step applies one fact.
+// step applies one fact to its schedule, or begins the schedule with it. A fact of an unknown schedule makes it an orphan.
 func (k *Keeper) step(f *schedule.Fact) {
 	p := k.plans[f.ID]
 	if p != nil && (p.Status != schedule.Gone || f.Kind != schedule.Created) {
@@ -222,7 +222,7 @@ func (k *Keeper) actAll(ctx context.Context, owing map[string]bool) (failed bool
 	return len(owing) > 0, err
 }
 
-// at calls the hook.
+// at calls the hook, if there is one, at a boundary between two effects. Its error is a crash.
 func (k *Keeper) at(point string) error {
 	if k.Hook == nil {
 		return nil

@@ -8,11 +8,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Jobs are the jobs of runs.
+// Jobs submits, stops and looks up the jobs that runs of schedules start.
 type Jobs interface {
 	// Admit submits a job, once: a repeat of the same request is no error. events.Faults say why it is refused permanently.
 	Admit(ctx context.Context, request []byte) error
-	// Stop asks a job to stop; repeating the same key is the same request.
+	// Stop asks a job to stop. word identifies the request, so that repeating it has no further effect; reason is for people.
 	Stop(ctx context.Context, job, word, reason string) error
 	// Exists reports whether anything of a job is left.
 	Exists(ctx context.Context, job string) (bool, error)

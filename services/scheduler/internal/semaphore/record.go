@@ -35,7 +35,7 @@ type record struct {
 	Jobs []*entry `json:"jobs"`
 }
 
-// entry is one job.
+// entry is what a record stores of one job.
 type entry struct {
 	Job      string `json:"job"`
 	Group    string `json:"group,omitempty"`
@@ -54,7 +54,7 @@ type entry struct {
 func read(value []byte) *record {
 	r := &record{}
 	if json.Unmarshal(value, r) != nil {
-		return &record{} // A foreign value: the live runs are claimed again.
+		return &record{} // Not one of our records: the jobs claim their live runs again.
 	}
 	return r
 }
@@ -208,7 +208,7 @@ func (r *record) drop(job string) {
 	r.Jobs = slices.DeleteFunc(r.Jobs, func(e *entry) bool { return e.Job == job })
 }
 
-// grant returns what a job must know of the record; called is the result of an earlier call of called.
+// grant returns what a job must know of the record. was is what called returned before the claim.
 func (r *record) grant(c *loop.Claim, was []string) loop.Grant {
 	var g loop.Grant
 	for _, e := range r.Jobs {

@@ -13,9 +13,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
 
-// Keys is the bucket.
+// Keys is the key-value bucket that holds the records.
 type Keys interface {
-	// GetLeader reads a key's value and revision from the leader. With bus.ErrNotFound the revision is that of the marker.
+	// GetLeader reads a key's value and revision from the leader. With bus.ErrNotFound the revision is that of the key's deletion
+	// marker, 0 if there is none.
 	GetLeader(ctx context.Context, key string) (value []byte, revision uint64, err error)
 	// Update writes a key at a revision, or returns bus.ErrConflict.
 	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
@@ -27,8 +28,8 @@ type Keys interface {
 type Store struct {
 	keys  Keys
 	alive func(ctx context.Context, job string) (bool, error)
-	// lines serialises the writers of one key in this process, so that they do not conflict; writers of other processes meet at
-	// the revision.
+	// lines makes writers of one key in this process wait for each other, so that they do not conflict; those of other processes
+	// conflict on the revision.
 	lines [32]sync.Mutex
 }
 
@@ -37,7 +38,7 @@ func New(keys Keys, alive func(ctx context.Context, job string) (bool, error)) *
 	return &Store{keys: keys, alive: alive}
 }
 
-// OnBus makes the book of a connection, beside the sessions.
+// OnBus returns the store of a bus, which keeps its records in the bucket of sessions.
 func OnBus(b *bus.Bus) *Store {
 	return New(b.Sessions(), func(ctx context.Context, job string) (bool, error) {
 		_, err := b.Streams().LastOn(ctx, b.Names().Log, b.Names().Event(job, events.KindJobRequested))
@@ -48,7 +49,7 @@ func OnBus(b *bus.Bus) *Store {
 	})
 }
 
-// Claim implements loop.Slots. If a job claims the same again, jobs that no longer exist are removed.
+// Claim implements loop.Slots. If a job repeats a claim because it still waits, jobs that no longer exist are removed.
 func (b *Store) Claim(ctx context.Context, key string, c *loop.Claim) (loop.Grant, error) {
 	h := fnv.New32a()
 	h.Write([]byte(key))
@@ -78,7 +79,7 @@ func (b *Store) Claim(ctx context.Context, key string, c *loop.Claim) (loop.Gran
 	}
 }
 
-// bury drops jobs with slots that no longer exist: they were deleted, so their end is not reported otherwise.
+// bury removes jobs that hold slots but no longer exist: they were deleted, so their end will never be reported.
 func (b *Store) bury(ctx context.Context, r *record, c *loop.Claim) error {
 	var dead []string
 	for _, e := range r.Jobs {
@@ -97,7 +98,7 @@ func (b *Store) bury(ctx context.Context, r *record, c *loop.Claim) error {
 		r.drop(job)
 	}
 	if len(dead) > 0 {
-		r.claim(c) // There may be room for more runs than the record has.
+		r.claim(c) // The freed space and slots may serve more runs of this job.
 	}
 	return nil
 }

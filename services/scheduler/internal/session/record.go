@@ -15,20 +15,20 @@ import (
 // State is the state of a session.
 type State string
 
-// The states. Each describes the latest jobs; none prevents a further request.
+// The states of a session. Each describes its latest jobs; none prevents a further request.
 const (
 	Active  State = "active"
-	Waiting State = "waiting" // A job of it asks a person.
+	Waiting State = "waiting" // One of its jobs asks a person something.
 	Stopped State = "stopped" // Its last job was stopped, and no other is active.
 )
 
-// Bounds of one record: finished jobs beyond mostJobs go, the oldest first, and any job beyond mostLive.
+// Bounds of one record. Finished jobs beyond mostJobs are dropped, the oldest first; beyond mostLive, any job is.
 const (
 	mostJobs  = 200
 	mostLive  = 1000
 	mostTitle = 80 // In characters.
 	mostGoal  = 120
-	mostBytes = 256 << 10 // Of the whole record, whatever its jobs hand off.
+	mostBytes = 256 << 10 // The whole record, however many SubJobs its jobs hand off.
 )
 
 // Record is the stored session: readable JSON under its id.
@@ -47,7 +47,8 @@ type Record struct {
 	// Created and Updated are when the first job came, and when something changed last.
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
-	// Total counts the jobs that ever came; Jobs holds the latest, the oldest first. Threads are theirs.
+	// Total counts all jobs that the session ever had; Jobs holds the latest, the oldest first. Threads are the threads of Jobs, each
+	// once.
 	Total   int      `json:"total"`
 	Threads []string `json:"threads,omitempty"`
 	Jobs    []Line   `json:"jobs"`
@@ -55,7 +56,7 @@ type Record struct {
 	Answers []Answer `json:"answers,omitempty"`
 }
 
-// Answer is a request that answered a question.
+// Answer says that a request has answered a question instead of starting a job.
 type Answer struct {
 	// Message is the id of the request, Job the job that asked, Request the question, Answer the answer.
 	Message string          `json:"message"`
@@ -91,7 +92,7 @@ func (r *Record) Open() []Line {
 	return open[max(0, len(open)-mostOpen):]
 }
 
-// mostOpen is in how many running jobs of a session an open question is looked for.
+// mostOpen limits how many running jobs of a session are searched for an open question.
 const mostOpen = 16
 
 // Line is a job in its session, or the SubJob that was handed off to it.
@@ -145,7 +146,7 @@ func (r *Record) note(t *loop.SessionRecord) bool {
 	l := r.find(t.Job)
 	if l == nil {
 		if len(r.Jobs) >= mostJobs && t.Created.Before(r.Jobs[0].Created) {
-			return false // It was dropped when there were too many.
+			return false // The job was dropped from the record when there were too many.
 		}
 		l = r.add(&Line{ID: t.Job, Thread: t.Thread, Goal: brief(t.Goal, mostGoal), Created: t.Created})
 	}
@@ -161,7 +162,7 @@ func (r *Record) note(t *loop.SessionRecord) bool {
 		title = brief(t.Title, mostTitle)
 	}
 	if title == r.Title && l.Status == news.Status && l.Asking == news.Asking && l.Ending == news.Ending && l.Ended.Equal(news.Ended) && slices.Equal(l.Handed, news.Handed) {
-		return false // The same again: progress is no news to a session.
+		return false // Only the sequence differs: progress of a job is not recorded.
 	}
 	*l, r.Title, r.Updated = news, title, t.Changed
 	return true
@@ -188,7 +189,7 @@ func (r *Record) write() ([]byte, error) {
 	}
 }
 
-// settle derives what depends on the jobs, and drops those that are too many.
+// settle derives the fields that depend on the jobs, and drops jobs beyond the limits.
 func (r *Record) settle() {
 	for i := 0; len(r.Jobs) > mostJobs && i < len(r.Jobs); {
 		if r.Jobs[i].Status.Terminal() || len(r.Jobs) > mostLive {

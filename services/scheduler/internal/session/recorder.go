@@ -25,7 +25,7 @@ type Recorder struct {
 	absent atomic.Int64
 }
 
-// NewRecorder returns the recorder of a connection.
+// NewRecorder returns a recorder for the sessions of a bus.
 func NewRecorder(b *bus.Bus, log *slog.Logger) *Recorder {
 	return &Recorder{conversations: b.Conversations(), bus: b, log: log}
 }

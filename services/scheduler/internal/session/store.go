@@ -17,9 +17,10 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
 
-// Keys is the bucket.
+// Keys is the key-value bucket that holds the records.
 type Keys interface {
-	// GetLeader reads a key's value and revision from the leader. With bus.ErrNotFound the revision is that of the marker.
+	// GetLeader reads a key's value and revision from the leader. With bus.ErrNotFound the revision is that of the key's deletion
+	// marker, 0 if there is none.
 	GetLeader(ctx context.Context, key string) (value []byte, revision uint64, err error)
 	// Update writes a key at a revision, or returns bus.ErrConflict.
 	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
@@ -32,10 +33,10 @@ type Store struct {
 	keys Keys
 	list func(ctx context.Context) ([]bus.Entry, error)
 	seed maphash.Seed
-	// bus is where conversations are read; nil without.
+	// bus is where conversations are read; nil for a store without conversations.
 	bus *bus.Bus
-	// lines queue the writers of one session in this process, so that their writes do not conflict; writers of other processes
-	// conflict at the revision.
+	// lines makes writers of one session in this process wait for each other, so that they do not conflict; those of other processes
+	// conflict on the revision.
 	lines [32]sync.Mutex
 }
 
@@ -44,7 +45,7 @@ func NewStore(keys Keys, list func(ctx context.Context) ([]bus.Entry, error)) *S
 	return &Store{keys: keys, list: list, seed: maphash.MakeSeed()}
 }
 
-// OnBus makes the book of a connection.
+// OnBus returns the store of a bus, with its conversations.
 func OnBus(b *bus.Bus) *Store {
 	s := NewStore(b.Sessions(), b.SessionRecords)
 	s.bus = b
@@ -54,7 +55,7 @@ func OnBus(b *bus.Bus) *Store {
 // Open enters a job into its session, which it creates if there is none, and reports whether the job is new there. For a request
 // without a session it does nothing. Errors: events.Faults for a request that may not join, and the bus's.
 //
-// zone is the time zone that counts in the session: the last one that one of its requests named. Without a session it is the
+// zone is the time zone that applies in the session: the last one that one of its requests named. Without a session it is the
 // request's.
 func (b *Store) Open(ctx context.Context, r *events.Request) (entered bool, zone string, err error) {
 	if r.Session == "" {
@@ -86,7 +87,7 @@ func (b *Store) Open(ctx context.Context, r *events.Request) (entered bool, zone
 	return entered, zone, err
 }
 
-// SessionZone returns the time zone that counts in a session; "" if none was named or there is no such session.
+// SessionZone returns the time zone that applies in a session; "" if none was named or there is no such session.
 func (b *Store) SessionZone(ctx context.Context, id string) (string, error) {
 	record, _, err := b.load(ctx, id)
 	if err != nil {
@@ -211,7 +212,7 @@ func (b *Store) load(ctx context.Context, id string) (*Record, uint64, error) {
 		return record, 0, fmt.Errorf("load session %s: %w", id, err)
 	}
 	if json.Unmarshal(value, record) != nil {
-		record = &Record{ID: id} // Nothing of ours: the log has everything that matters.
+		record = &Record{ID: id} // Not one of our records: what matters is in the log.
 	}
 	return record, revision, nil
 }

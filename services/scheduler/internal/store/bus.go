@@ -8,10 +8,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// OnBus makes the store of a connection.
+// OnBus returns the store of a bus.
 func OnBus(b *bus.Bus) *Store { return New(b.State(), onBus{b}) }
 
-// onBus is the log of a connection.
+// onBus implements Log with the log of a bus.
 type onBus struct{ bus *bus.Bus }
 
 // Identity is the time at which the stream was created.

@@ -16,11 +16,12 @@ import (
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
 
-// Keys is the bucket.
+// Keys is the key-value bucket that holds the states.
 type Keys interface {
-	// GetLeader reads a key's value and revision from the leader. With bus.ErrNotFound the revision is that of the marker.
+	// GetLeader reads a key's value and revision from the leader. With bus.ErrNotFound the revision is that of the key's deletion
+	// marker, 0 if there is none.
 	GetLeader(ctx context.Context, key string) (value []byte, revision uint64, err error)
-	// Put writes a key whatever it holds.
+	// Put writes a key unconditionally; a ttl of 0 keeps it for ever.
 	Put(ctx context.Context, key string, value []byte, ttl time.Duration) (revision uint64, err error)
 	// Update writes a key at a revision, or returns bus.ErrConflict.
 	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
@@ -34,7 +35,7 @@ type Log interface {
 	EventAt(ctx context.Context, seq uint64) (events.Event, error)
 }
 
-// Store stores states. It is safe for concurrent use.
+// Store keeps the saved states of jobs in a bucket. It is safe for concurrent use.
 type Store struct {
 	keys Keys
 	log  Log

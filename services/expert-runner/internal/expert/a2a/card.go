@@ -37,7 +37,7 @@ type Card struct {
 	takesData bool
 }
 
-// version is a version of the protocol.
+// version is a version of the A2A protocol.
 type version string
 
 // The supported versions.

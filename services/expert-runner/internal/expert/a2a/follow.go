@@ -24,7 +24,7 @@ const (
 type tail struct {
 	next  func() (*update, error, bool)
 	close func()
-	// silence ends it unless something arrives in time.
+	// cancel ends the tail, with a cause; limit is the longest silence until it is ended like that.
 	cancel context.CancelCauseFunc
 	ctx    context.Context // Ends with the tail; stored because the sequence uses it too.
 	limit  time.Duration
@@ -138,7 +138,7 @@ func (r *run) follow(ctx context.Context) (json.RawMessage, error) {
 	ctx, stop := context.WithTimeout(ctx, r.config.MaxTime)
 	defer stop()
 	if t := r.tail; t != nil {
-		// It began before the limit was set.
+		// The tail began before this limit was set.
 		defer context.AfterFunc(ctx, func() { t.cancel(context.Cause(ctx)) })()
 	}
 	first := r.tail == nil // After a crash the agent does not know the address for notifications.
@@ -223,7 +223,7 @@ func (r *run) look(ctx context.Context, first bool) error {
 	return nil
 }
 
-// patience returns after the delay that the agent has asked for.
+// patience returns the delay that the agent has asked for, once: then it is 0 until the agent asks for another one.
 func (r *run) patience() time.Duration {
 	wait := r.waits
 	r.waits = 0

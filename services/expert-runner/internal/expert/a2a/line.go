@@ -62,7 +62,7 @@ func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
 	redirect := response.StatusCode >= 300 && response.StatusCode < 400
 	switch {
 	case redirect && response.Header.Get("Location") != "":
-		return response, nil // Checked by checkRedirect; one that is not followed goes to the SDK, which rejects its status.
+		return response, nil // A redirect that checkRedirect does not follow is for the SDK, which rejects its status.
 	case response.StatusCode == http.StatusOK && media == "text/event-stream":
 		body.events = true
 		return response, nil

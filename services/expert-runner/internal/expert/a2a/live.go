@@ -22,10 +22,10 @@ type live struct {
 	task *expert.Task
 	// texts holds the lengths of growing items.
 	texts map[string]int
-	// streams remove secrets that are split over several pieces, by item.
+	// redactor makes the streams, one for each item, which remove secrets that are split over several pieces.
 	redactor *redact.Redactor
 	streams  map[string]*redact.Stream
-	// component is the component that is being passed on; nil for text.
+	// component is the component to show when the message that is being passed on is complete; nil if the message is text.
 	component *item.Item
 	said      int
 	turns     int
@@ -43,7 +43,7 @@ type piece struct {
 	Bytes  int    `json:"bytes,omitempty"`
 }
 
-// tell passes an update on.
+// tell shows an update of the agent to watchers.
 func (l *live) tell(u *update) {
 	if l.tool(u.Meta) {
 		return
@@ -118,7 +118,7 @@ func (l *live) tool(meta map[string]any) bool {
 	if meta["response_event"] == "tool_call_completed" || over {
 		raw, err := json.Marshal(result)
 		if err != nil {
-			raw = nil // It was decoded from JSON.
+			raw = nil // Cannot happen: the value was decoded from JSON.
 		}
 		p = piece{Item: p.Item, Done: true, Bytes: len(raw)}
 	} else if args, err := json.Marshal(meta["tool_args"]); err == nil && meta["tool_args"] != nil {
@@ -171,7 +171,7 @@ func (l *live) turn(r *record) {
 	if r.State.terminal() {
 		for _, id := range slices.Sorted(maps.Keys(l.streams)) {
 			l.rest(id)
-			if !strings.HasPrefix(id, "said/") { // Those were ended when they came.
+			if !strings.HasPrefix(id, "said/") { // Items of messages were ended at once.
 				l.finish(id)
 			}
 		}

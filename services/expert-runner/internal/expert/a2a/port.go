@@ -21,7 +21,7 @@ type peer interface {
 	Cancel(ctx context.Context, task string) error
 }
 
-// message is a message to an agent.
+// message is a message to an agent, the same for all versions of the protocol.
 type message struct {
 	// ID is the same in every attempt to send it.
 	ID string
@@ -39,7 +39,7 @@ type message struct {
 	Push  *notify
 }
 
-// following identifies a task to follow.
+// following says how to follow a task: live is true for all updates from now on, false for its present state.
 type following struct {
 	task string
 	live bool
@@ -50,7 +50,7 @@ type following struct {
 // notify is the address for an agent's notifications, with the secret that authenticates them.
 type notify struct{ url, token string }
 
-// update is one update from an agent.
+// update is what one event or answer of an agent says, the same for all versions of the protocol.
 type update struct {
 	// Task and Context identify its subject.
 	Task, Context string

@@ -86,9 +86,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// proves checks the token, under every header that agents use for it.
-//
-// proves looks for the token, under every name that agents send it.
+// proves reports whether a notification has the token of this registration, in any of the headers that agents use for it.
 func (e *expectation) proves(h http.Header) bool {
 	_, bearer, _ := strings.Cut(h.Get("Authorization"), " ")
 	for _, token := range []string{h.Get("X-A2A-Notification-Token"), h.Get("A2A-Notification-Token"), bearer} {

@@ -70,7 +70,7 @@ func (r *run) run(ctx context.Context) task.Ending {
 		case ending != nil:
 			return *ending
 		case r.record == nil:
-			// A person has declared its result.
+			// A person has declared what the result is.
 			return task.Ending{Report: &events.SubJobReported{Outcome: events.Success, Output: raw}}
 		case r.record.State != stateInput || r.record.Refused != nil:
 			return r.ending()

@@ -151,7 +151,7 @@ func (r *remote) tell(told iter.Seq2[sdk.Event, error], written *atomic.Bool) it
 			if err != nil {
 				err = r.explain(err, written)
 			}
-			goes = false // The reader is active.
+			goes = false // A panic from here on is the reader's.
 			goes = yield(u, err) && err == nil
 			return goes
 		})
@@ -254,7 +254,7 @@ func outgoing(parts []part) sdk.ContentParts {
 // maxID limits the ids of an agent, in bytes, since they are stored and repeated.
 const maxID = 1 << 10
 
-// incoming converts an event.
+// incoming converts an event of the SDK to an update. One that breaks the protocol is a refusal.
 func incoming(e sdk.Event) (*update, error) {
 	if e == nil {
 		return nil, garbled("an event without content", "")

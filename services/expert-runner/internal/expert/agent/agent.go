@@ -55,11 +55,11 @@ func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
 	})
 }
 
-// run is one run of an agent.
+// run is the state of one run of an agent: its tools, its present conversation and its cost.
 type run struct {
 	*Expert
 	task *expert.Task
-	dir  string // Empty without file tools.
+	dir  string // The workspace; empty if no tool needs one.
 	// bench holds the tools of the workbench; nil without any.
 	bench Toolbox
 	// tracker follows the changes of the workspace; nil without a tool that runs programs.
@@ -89,10 +89,9 @@ type run struct {
 
 // exchange is what the model calls of a conversation share.
 type exchange struct {
-	// Part names the conversation for people: the id of a step, or evaluationPart; empty for a run with a single
-	// conversation.
+	// part names the conversation for people: the id of a step, or evaluationPart; empty for a run with a single conversation.
 	part string
-	// Model is the configured model, advisor that of the advising roles; schema is the wanted form.
+	// model is the configured model, advisor that of the advising roles; schema is the wanted form of the result.
 	model, advisor string
 	schema         json.RawMessage
 	// began is the beginning of the conversation, until the first answer. other is the one in the journal, if it differs.
@@ -215,7 +214,7 @@ func (r *run) parked(park *events.InputRequested) task.Ending {
 	return task.Ending{Park: park}
 }
 
-// report converts an ending to a report.
+// report returns the ending of the run for that of its last conversation, with the cost and the last calls.
 func (r *run) report(e *conversation.Ending) task.Ending {
 	return task.Ending{Report: &events.SubJobReported{
 		Outcome: e.Outcome, Output: e.Output, Error: e.Fault, Lesson: e.Lesson, RetryAfter: events.Duration(e.RetryAfter), Spent: r.spent,
@@ -223,7 +222,7 @@ func (r *run) report(e *conversation.Ending) task.Ending {
 	}}
 }
 
-// cut ends a run whose calls were interrupted. If the outcome of a call is unknown, a person is asked.
+// cut is the ending of a run whose tool calls were interrupted. If the outcome of a call is unknown, a person is asked.
 func (r *run) cut(err error) task.Ending {
 	var unclear *unknownOutcome
 	if !errors.As(err, &unclear) {

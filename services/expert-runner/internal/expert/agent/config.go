@@ -58,7 +58,7 @@ type Config struct {
 	Advisor string
 	// Workflow lists the steps of its work, each a conversation; without steps there is one conversation about all of it.
 	Workflow []Step
-	// Evaluator evaluates its results.
+	// Evaluator says whether a model judges its results, and which one.
 	Evaluator Evaluator
 	// Prompt contains the expert's instructions.
 	Prompt string

@@ -162,7 +162,7 @@ func differing(a, b map[string]string) []string {
 	return keys
 }
 
-// place writes attachments, results that are files, and results that are too long for the prompt.
+// place writes attachments, results that are files, and results that are too long for the prompt into the workspace.
 func (r *run) place(ctx context.Context) (paths []string, err error) {
 	w := r.task.Work
 	if err := workspace.Collision(w.Results); err != nil {

@@ -71,7 +71,7 @@ func judged(result, ending conversation.Ending) (conversation.Ending, error) {
 	}
 	var said conversation.Evaluation
 	if err := json.Unmarshal(ending.Output, &said); err != nil {
-		return ending, err // readEvaluation wrote it.
+		return ending, err // Cannot happen: readEvaluation encoded the output.
 	}
 	return said.Judged(result), nil
 }

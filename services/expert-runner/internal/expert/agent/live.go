@@ -27,7 +27,7 @@ func (l *live) tell(p llm.Piece, t item.Type) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.task.Hand.Live(body)
-	if t == item.Tool || p.Tool == "" { // A call inside a text becomes a separate item as soon as it is made.
+	if t == item.Tool || p.Tool == "" { // A call that is part of a text is shown as a separate item when it is made.
 		l.task.Show(item.Item{Type: t, ID: p.Item, Offset: p.Offset, Text: p.Text, Tool: p.Tool, Args: p.Args, Done: p.Done, Bytes: p.Bytes})
 	}
 }

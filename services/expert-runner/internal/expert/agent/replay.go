@@ -107,7 +107,7 @@ func (rec *Recording) Replay(run int) (*Replay, error) {
 	return p.shown, nil
 }
 
-// player returns a run without effects.
+// player returns the run for a replay, with the answers of people. It can make no effects.
 func (rec *Recording) player(number int) *run {
 	w := &events.Work{SubJob: rec.SubJob, Run: number, Answers: map[string]events.InputClosed{}}
 	for i := range rec.Journal {
@@ -236,7 +236,7 @@ func (p *player) asks(c *conversation.Command) *conversation.Fact {
 func (p *player) sameQuestion(key string, c *conversation.Command) bool {
 	e := p.begun[key]
 	if e == nil {
-		return true // If it is missing, looking up the answer reports that.
+		return true // A missing record is reported when its answer is looked up.
 	}
 	var was question
 	if p.err = json.Unmarshal(e.Data, &was); p.err != nil {

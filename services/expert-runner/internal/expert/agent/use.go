@@ -39,7 +39,7 @@ func (r *run) use(ctx context.Context, c *conversation.Command) (facts []convers
 	}
 	for _, i := range ordered {
 		if gates[i].ask != nil {
-			break // Later calls may depend on it.
+			break // Later calls may depend on this one.
 		}
 		results[i], errs[i] = r.call(ctx, c.Number, i, &c.Calls[i], &gates[i])
 	}
@@ -69,7 +69,7 @@ const (
 	maxTold  = 200
 )
 
-// told returns the outcome of a call for people.
+// told returns the outcome of a call as people see it in the report.
 func told(g *permit, result string) string {
 	switch {
 	case g.refusal != "":

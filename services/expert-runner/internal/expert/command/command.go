@@ -33,7 +33,7 @@ func (x *Expert) run(ctx context.Context, t *expert.Task, dir string) task.Endin
 	if err != nil {
 		return workspace.Unfilled(err, "the input of the program could not be prepared")
 	}
-	// Without exec's own context, which would signal the leader alone instead of the whole group.
+	// The command has no context of its own: with one, os/exec would signal only the leader instead of the whole group.
 	cmd := &exec.Cmd{Path: x.config.Argv[0], Args: x.config.Argv, Dir: dir, Env: x.config.environ(dir, facts(t, dir))}
 	e, err := x.config.run(ctx, cmd, input, t)
 	if err != nil {

@@ -25,7 +25,7 @@ type ended struct {
 	stdout []byte
 	// overflow is true if the program printed too much.
 	overflow bool
-	// full is true if it left too much in its workspace.
+	// full is true if the program left too much in its workspace.
 	full   bool
 	stderr string
 }
@@ -72,7 +72,7 @@ func (e *ended) report() (r *events.SubJobReported, explicit bool) {
 		}
 		return &events.SubJobReported{Outcome: events.Success, Output: compact(text)}, false
 	case !utf8.Valid(e.stdout):
-		// JSON cannot contain it: the loop stores the bytes as a blob.
+		// JSON cannot contain these bytes: the loop stores them as a blob.
 		return &events.SubJobReported{
 			Outcome: events.Success, Output: e.stdout,
 			OutputRef: &events.Ref{MediaType: "application/octet-stream"},

@@ -100,7 +100,7 @@ func (x *Expert) read(r *http.Response) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(body)) <= limit { // Otherwise it is dropped.
+	if int64(len(body)) <= limit { // A longer body is dropped.
 		body = x.config.Secrets.Redactor().JSON(body)
 		limit = max(limit, int64(len(body)))
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
-// effect is key and name of the single effect of an http expert.
+// effect is the key and the name of the single effect of an http expert.
 const effect = "http"
 
 // Expert makes one call per task. It is safe for concurrent use.

@@ -107,7 +107,7 @@ func mediaType(name string, head []byte) string {
 	return http.DetectContentType(head)
 }
 
-// field is the key of the card in faults.
+// field is the key of a card that faults about artifacts name.
 const field = "artifacts"
 
 func refused(code events.Code, name, what, hint string) *events.Fault {

@@ -187,7 +187,7 @@ func (t *Tracker) add(w *tar.Writer, name string, one trace) error {
 		header.Typeflag, header.Linkname = tar.TypeSymlink, one.link
 		return w.WriteHeader(header)
 	}
-	data, err := t.root.ReadFile(name) // At most MaxChanged.
+	data, err := t.root.ReadFile(name) // At most MaxChanged bytes.
 	if err != nil {
 		return err
 	}
