@@ -28,10 +28,10 @@ type Tenant struct {
 // Names returns the names of the tenant's subjects and streams.
 func (t *Tenant) Names() events.Names { return events.NewNames(t.Prefix) }
 
-// Account is the account of the streams.
+// Account returns the name of the account that has the streams.
 func (t *Tenant) Account() string { return strings.ToUpper(t.Name) }
 
-// AccountOf is the account of an identity.
+// AccountOf returns the name of an identity's account.
 func (t *Tenant) AccountOf(i *Identity) string {
 	if i.Role.Inside() {
 		return t.Account()
@@ -46,7 +46,7 @@ type grant struct {
 	many    bool // A request gets several reply messages.
 }
 
-// grants are what the account of an identity outside the engine imports.
+// grants returns what the account of an identity outside the engine imports.
 func (i *Identity) grants(n events.Names) []grant {
 	var list []grant
 	for _, row := range Table(n) {
@@ -176,7 +176,7 @@ func (g grant) response() string {
 	return ""
 }
 
-// write writes the user of an identity.
+// write writes the configuration of an identity's user: its key and its permissions.
 func (i *Identity) write(b *strings.Builder, n events.Names) {
 	p := i.Permissions(n)
 	fmt.Fprintf(b, "      { # %s, %s\n        nkey: %s\n", i.Name, i.Role, i.Key)

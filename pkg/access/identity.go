@@ -12,15 +12,15 @@ import (
 // Role is the kind of an identity on the bus.
 type Role string
 
-// The roles.
+// The roles of identities.
 const (
 	Admin     Role = "admin"     // May do everything, on all streams; makes and removes them.
-	Scheduler Role = "scheduler" // The service of this name.
-	Planner   Role = "planner"   // The service of this name.
-	Gateway   Role = "gateway"   // The service of this name; it speaks for the users of its tokens.
+	Scheduler Role = "scheduler" // The service scheduler.
+	Planner   Role = "planner"   // The service planner.
+	Gateway   Role = "gateway"   // The service gateway; it speaks for the users of its tokens.
 	Runner    Role = "runner"    // Takes the work of its pools, reports on it, announces experts of these pools.
 	Client    Role = "client"    // A person or a program that submits jobs. Its rights say which verbs it may use.
-	Viewer    Role = "viewer"    // Only reads.
+	Viewer    Role = "viewer"    // May only read.
 )
 
 // Roles lists the roles, those of the engine first.
@@ -36,14 +36,14 @@ type Identity struct {
 	Role Role   `json:"role"`
 	// Key is the public nkey of a user.
 	Key string `json:"key"`
-	// Pools are the pools of a runner.
+	// Pools are the pools whose work a runner takes.
 	Pools []string `json:"pools,omitempty"`
 	// User is the user for whom a client acts, and Rights are the user's roles in the sense of package verb.
 	User   string      `json:"user,omitempty"`
 	Rights []verb.Role `json:"rights,omitempty"`
 }
 
-// Inbox is the prefix of reply subjects; no other identity may read them.
+// Inbox returns the prefix of reply subjects; no other identity may read them.
 func (i *Identity) Inbox() string { return "_INBOX_" + i.Name }
 
 // Check returns what makes an identity unusable, as an *events.Fault.

@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// Always is the time since when something holds that has always been so.
+// Always is the start of something that has always been in force.
 var Always = time.Unix(0, 0).UTC()
 
 // planned are the facts by which plan operations change a job.

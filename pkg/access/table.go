@@ -16,13 +16,15 @@ type Row struct {
 	Subject string
 	// About describes the purpose of the subject.
 	About string
-	// Publish and Subscribe list who may. Everyone may also subscribe to their own inbox, and the admin may do everything.
+	// Publish and Subscribe list the roles that may do so. Everyone may also subscribe to their own inbox, and the
+	// admin may do everything.
 	Publish, Subscribe []Role
 	// Many is true if a request gets several reply messages.
 	Many bool
 	// Verb is the verb that is requested on the subject, if any: then the rights of a client count as well.
 	Verb string
-	// Asked is true if identities outside the engine that may subscribe answer requests; otherwise they only listen.
+	// Asked is true if identities outside the engine that may subscribe to the subject answer requests on it; otherwise
+	// they only listen.
 	Asked bool
 }
 
@@ -50,7 +52,7 @@ func Table(n events.Names) []Row {
 	return slices.Concat(facts(n), traffic(n), verbs(n), kept(n), streams(n))
 }
 
-// facts are the subjects of the log.
+// facts returns the subjects of the log.
 func facts(n events.Names) []Row {
 	who := map[events.Kind][]Role{
 		events.KindGraphCreated: planner, events.KindPlanRejected: planner, events.KindJobAnswered: planner,
@@ -109,7 +111,7 @@ func traffic(n events.Names) []Row {
 	}
 }
 
-// verbs are the subjects of requests.
+// verbs returns the subjects of requests.
 func verbs(n events.Names) []Row {
 	var rows []Row
 	for _, v := range verb.All() {
@@ -122,7 +124,7 @@ func verbs(n events.Names) []Row {
 	return rows
 }
 
-// kept are the subjects of buckets and objects.
+// kept returns the subjects of buckets and objects.
 func kept(n events.Names) []Row {
 	blobs := "$O." + n.Blobs
 	return []Row{
@@ -151,7 +153,7 @@ func Streams(n events.Names) []string {
 	}
 }
 
-// streams are the requests to the server about streams.
+// streams returns the requests to the server about streams.
 func streams(n events.Names) []Row {
 	rows := []Row{{Subject: api + "INFO", About: "the account", Publish: readers}}
 	for _, s := range Streams(n) {

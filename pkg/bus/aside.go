@@ -13,21 +13,22 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// The stream of dead letters drops the oldest when it is full. So that no flood displaces what others have set aside, those of whom
-// there are most give way before that: requests, unsigned facts, the work of each pool, and the notices of each webhook are groups.
-// With roles a runner has a scheduler store what it sets aside, because it could fill the stream otherwise.
+// The stream of dead letters drops the oldest letters when it is full. So that no flood displaces what others have set aside, the
+// largest groups of letters are reduced before that: requests, unsigned facts, the work of each pool, and the notices of each webhook
+// are groups. With roles a runner has a scheduler store what it sets aside, because it could fill the stream otherwise.
 
 const (
-	// deadLook is how many dead letters a process stores between two looks at the stream.
+	// deadLook is how many dead letters a process stores between two checks of the stream.
 	deadLook = 32
-	// A stream that is fuller than deadHigh is reduced to deadLow, in parts of its limit.
+	// A stream that is fuller than deadHigh is reduced to deadLow, as fractions of its limit.
 	deadHigh, deadLow = 0.8, 0.7
 )
 
-// asideQueue has a process store its dead letters one after the other, since a flood of concurrent ones could fill the stream during a look.
+// asideQueue makes a process store its dead letters one after the other, since a flood of concurrent ones could fill
+// the stream between two checks.
 type asideQueue struct {
 	free   chan struct{} // Holds one value while no letter is being stored.
-	stored uint64        // How many this process has stored. Belongs to whose turn it is.
+	stored uint64        // How many this process has stored. Owned by the goroutine whose turn it is.
 }
 
 func newAsideQueue() *asideQueue {
@@ -36,7 +37,7 @@ func newAsideQueue() *asideQueue {
 	return t
 }
 
-// enter waits for its turn.
+// enter waits until it is the caller's turn.
 func (t *asideQueue) enter(ctx context.Context) error {
 	select {
 	case <-t.free:
@@ -48,7 +49,7 @@ func (t *asideQueue) enter(ctx context.Context) error {
 
 func (t *asideQueue) leave() { t.free <- struct{}{} }
 
-// aside is a message that is set aside, on the way to a scheduler as well.
+// aside is a message that is set aside; a runner sends it to a scheduler in this form.
 type aside struct {
 	Subject string              `json:"subject"`
 	Seq     uint64              `json:"seq"`
@@ -61,10 +62,10 @@ type aside struct {
 	Cut bool `json:"cut,omitempty"`
 }
 
-// cut leaves the body out.
+// cut leaves out headers and body.
 func (a *aside) cut() { a.Cut, a.Header, a.Body = true, nil, nil }
 
-// message returns the dead letter of a kind.
+// message returns the message that stores a dead letter of a kind.
 func (l DeadLetters) message(kind string, a *aside) events.Message {
 	header := maps.Clone(a.Header)
 	if header == nil {
@@ -132,7 +133,8 @@ func (s Services) writeAside(ctx context.Context, pool string, a *aside) error {
 	return l.store(ctx, DeadWork, a)
 }
 
-// tidy reduces the groups that have most letters if the stream is nearly full. A process that may not remove any leaves that to others.
+// tidy reduces the largest groups if the stream is nearly full. A process that may not remove any leaves that to
+// others.
 func (l DeadLetters) tidy(ctx context.Context) {
 	stream := l.bus.names.Aside
 	facts, err := l.bus.Streams().Info(ctx, stream)
@@ -157,7 +159,7 @@ func (l DeadLetters) tidy(ctx context.Context) {
 	}
 }
 
-// group returns the subjects of the group of a dead letter: the sequence is free.
+// group returns the subject filter of a dead letter's group: any sequence matches.
 func (l DeadLetters) group(subject string) string {
 	tokens := strings.Split(subject, ".")
 	if len(tokens) > 3 {
@@ -166,7 +168,8 @@ func (l DeadLetters) group(subject string) string {
 	return strings.Join(tokens, ".")
 }
 
-// level returns the size to which the largest parts must shrink so that the sum of all is at most most; 1 at least.
+// level returns the size to which the largest parts must shrink so that all parts together do not exceed most; at least
+// 1.
 func level(parts []int, most int) int {
 	slices.Sort(parts)
 	for i, n := range parts {

@@ -40,7 +40,7 @@ type Offer struct {
 	// Name is the name of the endpoint, Subject is where it listens.
 	Name    string `json:"name"`
 	Subject string `json:"subject"`
-	// Metadata is the service's metadata of the endpoint.
+	// Metadata is what the service declares about the endpoint.
 	Metadata map[string]string `json:"metadata"`
 }
 

@@ -89,8 +89,8 @@ func (o Blobs) Put(ctx context.Context, job string, data []byte) (events.Ref, er
 	return ref, nil
 }
 
-// put stores a blob. It sends a single chunk together with the query whether the blob exists, if it can remove it again, since waiting for the
-// answer would take longer than sending an unneeded chunk.
+// put stores a blob. If it consists of a single chunk that can be removed again, it sends the chunk together with the query whether the
+// blob exists, since waiting for the answer would take longer than sending an unneeded chunk.
 func (o Blobs) put(ctx context.Context, job string, ref events.Ref, id string, data []byte) error {
 	var acks []Ack
 	if len(data) <= chunkSize && !o.bus.Signed() && !o.bus.denials.known(o.stream()) {
@@ -142,8 +142,9 @@ func stored(ctx context.Context, acks []Ack) (seqs []uint64, err error) {
 	return seqs, nil
 }
 
-// drop removes chunks to which no description refers. Someone who may not remove anything leaves them; they go with the job. So do all
-// chunks where signatures count: anyone may have described them truly, and other writers of the same bytes may have found them stored.
+// drop removes chunks to which no description refers. A process that may not remove anything leaves them; they are removed with the job.
+// Where signatures count, all chunks are left as well: anyone may have described them truthfully, and other writers of the same bytes
+// may have found them stored.
 func (o Blobs) drop(ctx context.Context, id string) error {
 	if o.bus.Signed() {
 		return nil
@@ -156,8 +157,8 @@ func (o Blobs) drop(ctx context.Context, id string) error {
 	return err
 }
 
-// Get reads a blob and checks its digest. Errors: ErrNotFound, also if the bytes do not match the digest, and
-// ErrUnavailable.
+// Get reads a blob and checks its digest. Errors: ErrNotFound, even if there are bytes that do not match the
+// digest, and ErrUnavailable.
 func (o Blobs) Get(ctx context.Context, job, digest string) ([]byte, error) {
 	data, err := o.get(ctx, job, digest)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 // maxUnstored limits the unacknowledged chunks of one blob, and so the memory that a blob of any size takes.
 const maxUnstored = 32
 
-// PutFrom is Put for blobs that need not fit into memory, of at most MaxBlob bytes. It reads r twice: for the digest and,
-// if the blob does not exist yet, to send it. Errors: those of Put and of r, ErrTooLarge, and ErrConflict if the second
-// reading returns other bytes.
+// PutFrom is like Put, for blobs that need not fit into memory, of at most MaxBlob bytes. It reads r twice: for the digest
+// and, if the blob does not exist yet, to send it. Errors: those of Put and of r, ErrTooLarge, and ErrConflict if the
+// second reading returns other bytes.
 func (o Blobs) PutFrom(ctx context.Context, job string, r io.ReadSeeker) (events.Ref, error) {
 	ref, err := o.putFrom(ctx, job, r, nil)
 	if err != nil {
@@ -103,8 +103,8 @@ func (a *attended) Read(p []byte) (int, error) {
 	return a.r.Read(p)
 }
 
-// GetTo is Get for blobs that need not fit into memory. The digest is known only at the end, so the bytes written are valid
-// only if it returns no error. Errors: those of Get and of the writer.
+// GetTo is like Get, for blobs that need not fit into memory. The digest is known only at the end, so the bytes written are
+// valid only if it returns no error. Errors: those of Get and of the writer.
 func (o Blobs) GetTo(ctx context.Context, job, digest string, w io.Writer) error {
 	info, at, err := o.only(ctx, job, digest)
 	if err == nil {

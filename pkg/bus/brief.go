@@ -66,10 +66,11 @@ func moving(nc *nats.Conn, err error) bool {
 	return lost && nc != nil && !nc.IsClosed() && len(nc.Servers()) > 1
 }
 
-// noLeader is the error code of such an answer in JSON; answers with an error are short.
+// noLeader is the error code in the JSON of an answer without a leader; answers with an error are short.
 var noLeader = []byte(`"err_code":` + strconv.Itoa(codeNoCluster))
 
-// guarded is repeat that ends at once when the server refuses the subject of the request, or one that begins with it.
+// guarded is like repeat, but ends at once when the server refuses the subject of the request, or one that begins with
+// it.
 func guarded[T any](ctx context.Context, nc *nats.Conn, d *denials, subject string, ask func(context.Context) (T, error)) (T, error) {
 	ctx, stop := d.guard(ctx, subject)
 	defer stop()

@@ -26,7 +26,7 @@ type Bus struct {
 	log      *Log
 	queues   *Queues
 	served   *served
-	asides   *asideQueue // Of dead letters.
+	asides   *asideQueue // The queue of dead letters that this process stores.
 	items    *Items
 	owned    bool
 	denials  *denials
@@ -50,28 +50,28 @@ func (b *Bus) Log() *Log { return b.log }
 // Queues returns the durable consumers: of requests, of work, and of the log by schedulers.
 func (b *Bus) Queues() *Queues { return b.queues }
 
-// Items returns the live items.
+// Items returns the access to live items.
 func (b *Bus) Items() *Items { return b.items }
 
 // Streams returns all streams and buckets, for setup and administration.
 func (b *Bus) Streams() Streams { return Streams{b} }
 
-// Blobs returns the blobs of jobs.
+// Blobs returns the access to the blobs of jobs.
 func (b *Bus) Blobs() Blobs { return Blobs{bus: b} }
 
-// Documents returns the documents of bases of knowledge.
+// Documents returns the access to the documents of bases of knowledge.
 func (b *Bus) Documents() Documents { return Documents{b} }
 
-// Timers returns the timers of jobs.
+// Timers returns the access to the timers of jobs.
 func (b *Bus) Timers() Timers { return Timers{b} }
 
-// DeadLetters returns the messages that no service could handle.
+// DeadLetters returns the access to messages that no service could handle.
 func (b *Bus) DeadLetters() DeadLetters { return DeadLetters{b} }
 
-// Services returns request and reply.
+// Services returns the access to request and reply.
 func (b *Bus) Services() Services { return Services{b} }
 
-// Retention returns the deletion of jobs.
+// Retention returns the operations that delete jobs.
 func (b *Bus) Retention() Retention { return Retention{b} }
 
 // Connect connects to the bus. It retries until it succeeds or ctx ends; rejected credentials end it at once. An open

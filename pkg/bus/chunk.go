@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// Everyone who may store payloads may publish on the subject of the chunks of any blob, also between them while they are being stored. So a
-// description lists the sequences of the chunks, and nothing else counts. Earlier releases and other clients of NATS do not list them: there
-// everything on the subject up to the description counts.
+// Everyone who may store payloads may publish on the subject of the chunks of any blob, even between them while they are being stored. So a
+// description lists the sequences of its chunks, and no other message counts. Earlier releases and other NATS clients do not list them: for
+// their descriptions, everything on the subject up to the description counts.
 
 const (
 	// chunkList is the key of the list in the metadata of an object: ranges of sequences in the order of the bytes, as in "17-40,42".

@@ -143,7 +143,7 @@ func (c Conversations) Page(ctx context.Context, session string, before uint64, 
 	return p, missing(session, err)
 }
 
-// missing turns the error for a missing stream or message into none.
+// missing returns nil for the error of a missing stream or message.
 func missing(session string, err error) error {
 	if err == nil || errors.Is(err, ErrNotFound) {
 		return nil

@@ -122,8 +122,8 @@ func original(header string) bool {
 	return header == seal.Header || !strings.HasPrefix(header, "Jobgraph-") && !strings.HasPrefix(header, "Nats-")
 }
 
-// workPool returns the pool of queued work, "" for anything else and for pools of the engine: who may take work from a pool may set
-// it aside.
+// workPool returns the pool of queued work, "" for anything else and for pools of the engine: an identity that may take work from a
+// pool may set it aside.
 func workPool(kind, subject string) string {
 	pool, _ := batch.Of(nthToken(subject, 2))
 	if kind != DeadWork || !events.ValidToken(pool) {
@@ -208,9 +208,9 @@ func identifies(kind, target string) bool {
 	return false
 }
 
-// Requeue publishes work or a notice again on its subject, and removes the dead letter. Errors: ErrRefused for anything else, and
-// for a letter whose subject does not match its pool or target, which only an identity without rights to that subject writes; those
-// of Publish.
+// Requeue publishes work or a notice again on its subject, and removes the dead letter. Errors: ErrRefused for any other letter, and
+// for one whose subject does not match its pool or target, since only an identity without rights to that subject would have written
+// it; those of Publish.
 func (l DeadLetters) Requeue(ctx context.Context, a *DeadLetter) error {
 	subject := a.Message.Subject
 	pool := nthToken(subject, 2)
@@ -227,7 +227,7 @@ func (l DeadLetters) Requeue(ctx context.Context, a *DeadLetter) error {
 	return l.Drop(ctx, a)
 }
 
-// Signer is Delivery.Signer for the sender of a request that was set aside.
+// Signer is like Delivery.Signer, for the sender of a request that was set aside.
 func (l DeadLetters) Signer(a *DeadLetter) (who *seal.Signer, asked bool, err error) {
 	return l.bus.sealing.signer(&a.Message, a.Stored)
 }
@@ -248,7 +248,7 @@ func (l DeadLetters) decode(s Stored) (a DeadLetter, ok bool) {
 	}
 	a = DeadLetter{Kind: kind, Seq: seq, Target: target, Time: s.Time, Reason: s.Get(headerDeadReason), Whole: s.Get(headerDeadCut) == ""}
 	if json.Unmarshal([]byte(s.Get(headerDeadFaults)), &a.Faults) != nil {
-		a.Faults = nil // The reason contains them.
+		a.Faults = nil // Reason contains the faults as text.
 	}
 	if at, err := time.Parse(time.RFC3339Nano, s.Get(headerDeadStored)); err == nil {
 		a.Stored = at

@@ -36,7 +36,7 @@ func (d *Delivery) Event() (e events.Event, ok bool) {
 	return d.bus.event(d.Message(), d.seq, d.Time())
 }
 
-// Signer is Services.Signer for the sender of a queued request.
+// Signer is like Services.Signer, for the sender of a queued request.
 func (d *Delivery) Signer() (who *seal.Signer, asked bool, err error) {
 	m := d.Message()
 	return d.bus.sealing.signer(&m, d.Time())
@@ -73,10 +73,10 @@ func (d *Delivery) Nak(delay time.Duration) error {
 func (d *Delivery) InProgress() error { return d.settle("+WPI") }
 
 // Term gives up on the message: a copy with the reason is stored as a dead letter, and the message is never delivered
-// again. If the copy cannot be stored now, the message is not settled and comes again.
+// again. If the copy cannot be stored now, the message is not settled and is delivered again.
 func (d *Delivery) Term(reason string) error { return d.giveUp(reason, nil) }
 
-// Refuse is Term with a list of faults, which the copy contains as well.
+// Refuse is like Term, with a list of faults, which the copy contains as well.
 func (d *Delivery) Refuse(faults events.Faults) error { return d.giveUp(faults.Error(), faults) }
 
 func (d *Delivery) giveUp(reason string, faults events.Faults) error {

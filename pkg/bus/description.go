@@ -15,13 +15,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/seal"
 )
 
-// A description says which chunks are the bytes of a blob. Everyone who may store payloads can describe any of them, also falsely, before
-// the true description is stored, and as often as they like. So a description whose bytes have the digest counts, and a writer who finds only
-// false ones adds a true one. Where signatures count, the descriptions of each signer are tried in turn: false ones of one signer, however
-// many, do not delay the true one of another by more than one attempt.
+// A description says which chunks hold the bytes of a blob. Everyone who may store payloads can describe any blob, even falsely, before the
+// true description is stored, and as often as they like. So a description counts only if its bytes have the digest, and a writer that finds
+// only false ones adds a true one. Where signatures count, the descriptions of each signer are tried in turn: false ones of one signer,
+// however many, do not delay the true one of another by more than one attempt.
 
-// described returns a description of a blob that fits, and its sequence: the first one, otherwise that which comes first in turn. fits rejects
-// one with ErrNotFound. Errors: ErrNotFound, with the reason of the first description if none fits; those of fits; ErrUnavailable.
+// described returns a description of a blob that fits, and its sequence: the first one if it fits, otherwise the first fitting one in the
+// order of turns. fits rejects one with ErrNotFound. Errors: ErrNotFound, with the reason of the first description if none fits; those of
+// fits; ErrUnavailable.
 func (o Blobs) described(ctx context.Context, job, digest string, fits func(info *blobInfo, at uint64) error) (*blobInfo, uint64, error) {
 	try := func(from uint64) (*blobInfo, uint64, error) {
 		info, at, err := o.next(ctx, job, digest, from)
@@ -90,13 +91,14 @@ func (t *turns) next() (seq uint64, signed bool) {
 	return 0, false
 }
 
-// back notes that the last sequence has no valid signature: it is among those without a key, and its key has its turn again.
+// back notes that the last sequence has no valid signature: it is counted among those without a key, and its key gets
+// another turn.
 func (t *turns) back(seq uint64) {
 	t.by[""] = append(t.by[""], seq)
 	t.turn--
 }
 
-// inTurn returns the descriptions of a blob from a sequence on that are there now.
+// inTurn returns the descriptions of a blob that exist now, from a sequence on.
 func (o Blobs) inTurn(ctx context.Context, job, digest string, from uint64) (*turns, error) {
 	last, err := o.bus.lastOf(ctx, o.stream(), o.subject(job, digest))
 	if err != nil {
@@ -159,7 +161,8 @@ func (o Blobs) sound(ctx context.Context, job, digest string) (*blobInfo, uint64
 	return o.described(ctx, job, digest, func(info *blobInfo, at uint64) error { return o.writeTo(ctx, info, at, digest, io.Discard) })
 }
 
-// only is info for a reader that passes bytes on before it knows their digest: among several descriptions it returns the sound one.
+// only is like info, for a reader that passes bytes on before it knows their digest: among several descriptions it
+// returns the sound one.
 func (o Blobs) only(ctx context.Context, job, digest string) (*blobInfo, uint64, error) {
 	info, at, err := o.info(ctx, job, digest)
 	if err != nil {
@@ -224,6 +227,6 @@ func (o Blobs) describe(ctx context.Context, job string, ref events.Ref, last ui
 	case there:
 		return o.drop(ctx, info.NUID)
 	}
-	_, err = o.bus.Publish(ctx, m, Expect{}) // Others describe it falsely at the same time. It need not be the next one.
+	_, err = o.bus.Publish(ctx, m, Expect{}) // Others may describe it falsely at the same time, so this need not be the next description.
 	return err
 }

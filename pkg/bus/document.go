@@ -26,7 +26,7 @@ const (
 // The metadata keys of an object that is a document.
 const documentName, documentType = "name", "media_type"
 
-// documentPrefix is the key of a base's documents in the bucket of blobs. No job can have the same name.
+// documentPrefix returns the key of a base's documents in the bucket of blobs. No job can have the same name.
 func documentPrefix(b bases.Base) string {
 	switch b.Scope {
 	case bases.Global:
@@ -39,7 +39,7 @@ func documentPrefix(b bases.Base) string {
 }
 
 // Documents stores the documents that people add to bases of knowledge, for all jobs that may read them. Where signatures count, a document
-// counts if the key that describes it may ask in the name of the base's user, or of the owner of its session; for a global base, in every
+// counts if the key that describes it may ask in the name of the base's user, or of the owner of its session; for a global base, in any
 // name. In a session without an owner those of all people count. Everyone may store payloads, also as documents of a base.
 type Documents struct{ bus *Bus }
 
@@ -199,7 +199,7 @@ func (d Documents) Delete(ctx context.Context, b bases.Base, digest string) erro
 	return d.bus.Streams().Purge(ctx, d.bus.Blobs().stream(), d.bus.Blobs().chunks(documentPrefix(b)+"."+digest+".>"))
 }
 
-// baseKey is the key of a global base in the bucket of memory.
+// baseKey returns the key of a global base in the bucket of memory.
 func baseKey(name string) string { return "base." + events.EscapeID(name) }
 
 // register records the name of a global base, so that Bases can list it.

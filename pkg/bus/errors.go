@@ -55,8 +55,8 @@ const (
 	codeOfflineReason   = 10194
 )
 
-// peerOffline is in the description of codeNoPeers if a server that would take a replica is away, or has not been heard of yet, as in a
-// cluster that has just started.
+// peerOffline is part of the description of codeNoPeers if a server that would take a replica is unreachable, or is not known yet, as in
+// a cluster that has just started.
 const peerOffline = "peer offline"
 
 // refusal is an error of the JetStream API.
@@ -78,7 +78,7 @@ func (r *refusal) class() error {
 		return ErrFull
 	case codeNoPeers:
 		if !strings.Contains(r.Description, peerOffline) {
-			return ErrRefused // Tags or storage: waiting does not help.
+			return ErrRefused // The tags or the storage do not fit: waiting does not help.
 		}
 		return ErrUnavailable
 	case codeNoCluster, codeOffline, codeOfflineReason, codeTooManyRequests:

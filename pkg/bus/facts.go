@@ -143,7 +143,7 @@ func (q *Queues) named(ctx context.Context, name, prefix string) (map[string]Con
 	return found, nil
 }
 
-// Server describes the server.
+// Server describes the NATS server that this connection uses.
 type Server struct {
 	// Version and ID are those of the server; URL is its address, without credentials.
 	Version string `json:"version"`
@@ -158,7 +158,7 @@ type Server struct {
 	// MaxPayload is the largest message that the server accepts, in bytes.
 	MaxPayload int64 `json:"max_payload"`
 	// Login is true if the server authenticates clients; Signed if this connection counts only signed answers and control events;
-	// Demanded if the log says that every process has to.
+	// Demanded if the log says that every process has to do so.
 	Login    bool `json:"login"`
 	Signed   bool `json:"signed"`
 	Demanded bool `json:"demanded"`

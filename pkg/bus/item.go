@@ -38,8 +38,8 @@ func (i *Items) Send(job, subjob string, body []byte) error {
 	return i.bus.PublishCore(i.names.SubJob(job, subjob), nil, body)
 }
 
-// Confirm is Send, and returns the acknowledgement: when it has come, everything that this process sent before is stored,
-// too. Ack.Wait returns ErrUnavailable without a stream.
+// Confirm is like Send, and returns the acknowledgement: when it has come, everything that this process sent before is
+// stored, too. Ack.Wait returns ErrUnavailable without a stream.
 func (i *Items) Confirm(job, subjob string, body []byte) (Ack, error) {
 	if err := i.bus.Ready(); err != nil {
 		return Ack{}, err
@@ -85,7 +85,7 @@ func (i *Items) Of(ctx context.Context, job, subjob string, after uint64) iter.S
 	}
 }
 
-// Listen calls f, from one goroutine, for each message that is sent from now on, until stop, also on a bus without the
+// Listen calls f, from one goroutine, for each message that is sent from now on, until stop, even on a bus without the
 // stream. Sequences are 0. Errors: those of SubscribeCore.
 func (i *Items) Listen(job, subjob string, f func(ItemMessage)) (stop func(), err error) {
 	return i.bus.SubscribeCore(i.subject(job, subjob), func(subject string, body []byte) {

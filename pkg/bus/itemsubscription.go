@@ -7,8 +7,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// ItemSubscription reads the live items of one job, or of one SubJob, stored and new. It belongs to one goroutine. Like
-// JobSubscription, the first few have a consumer of their own, and all others share one.
+// ItemSubscription reads the live items of one job, or of one SubJob, stored and new. It belongs to one goroutine. As
+// with JobSubscription, the first few have a consumer of their own, and all others share one.
 type ItemSubscription struct {
 	items       *Items
 	job, subjob string

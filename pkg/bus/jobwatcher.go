@@ -21,7 +21,7 @@ type JobWatcher struct {
 	now *reading   // nil without listeners.
 }
 
-// Lifecycle notifies about the begin, end and recovery of jobs: few messages, however much a job does.
+// Lifecycle notifies about beginnings, ends and recoveries of jobs: few messages, however much a job does.
 func (l *Log) Lifecycle() *JobWatcher { return l.lifecycle }
 
 func newLifecycle(b *Bus) *JobWatcher {
@@ -37,7 +37,7 @@ func newLifecycle(b *Bus) *JobWatcher {
 // reading is a consumer, from its first listener to its last.
 type reading struct {
 	tail  *JobWatcher
-	by    map[string]map[*Listener]struct{} // By job. Guarded by the watcher's lock, like count.
+	by    map[string]map[*Listener]struct{} // The listeners by job; guarded by the watcher's lock, like count.
 	count int
 	end   context.CancelFunc
 	made  chan struct{} // Closed when the consumer exists.

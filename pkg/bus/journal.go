@@ -116,7 +116,7 @@ func (j Journal) Append(ctx context.Context, r events.JournalRecord, last uint64
 	return j.AppendAsync(r, last).Wait(ctx)
 }
 
-// AppendAsync is Append without waiting.
+// AppendAsync is like Append, without waiting.
 func (j Journal) AppendAsync(r events.JournalRecord, last uint64) Ack {
 	subject := j.bus.names.JournalIn(j.job, j.subjob, j.pool)
 	body, err := events.Marshal(&r)

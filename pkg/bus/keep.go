@@ -15,14 +15,15 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
 )
 
-// A client that may publish into a bucket can erase all of it with one header. So programs outside the engine ask a scheduler to
-// write: a card of a pool on <prefix>.card.<pool>.<expert>, other keys on <prefix>.keep.<bucket>.<key>. The subject names what is
-// written, so that permissions can tell who may: what an expert remembers, and the ids by which it knows sessions, are written on the subject
-// of its card. A scheduler also puts back work for a runner, which may not publish work: its message could have the id of another pool's work,
+// A client that may publish into a bucket can erase all of it with one header. So programs outside the engine ask a scheduler to write: a
+// card of a pool on <prefix>.card.<pool>.<expert>, other keys on <prefix>.keep.<bucket>.<key>. The subject names what is written, so that
+// permissions can decide who may write it: what an expert remembers, and the ids by which it knows sessions, are written on the subject of
+// its card. A scheduler also puts back work for a runner, which may not publish work: its message could have the id of another pool's work,
 // which the stream would then drop. And it stores what a runner sets aside.
 //
-// Releases before this one do not know the last four. Their runners write what experts remember and know on <prefix>.keep.<bucket>.<key>, and
-// publish work, as accounts that they have made permit; schedulers still accept the former. A runner beside a scheduler that refuses does the same.
+// Earlier releases do not know the last four. Their runners write what experts remember and know on <prefix>.keep.<bucket>.<key>, which
+// schedulers still accept, and publish work themselves, as accounts made by those releases permit. If a scheduler of such a release
+// refuses an operation, a runner of this release does the same.
 
 // keepOp is an operation on a key.
 type keepOp string
@@ -76,7 +77,7 @@ type keptWork struct {
 	Trace   string `json:"trace,omitempty"`
 }
 
-// keptReply is the answer.
+// keptReply is the answer to a request to write a key.
 type keptReply struct {
 	Revision uint64 `json:"revision,omitempty"`
 	// Refused is the class of an error, Message its text.
@@ -153,8 +154,8 @@ func unknownTo(err error) bool {
 	return errors.Is(err, ErrRefused) && strings.Contains(err.Error(), unknownOperation)
 }
 
-// instead does what a runner did in an earlier release, after a scheduler of that release has refused. Where only the permissions are of
-// this release, that is not permitted.
+// instead does what a runner of an earlier release does, after a scheduler of that release has refused. Where the accounts are already
+// those of this release, the server does not permit it.
 func instead(refusal error, do func() (uint64, error)) (uint64, error) {
 	seq, err := do()
 	if errors.Is(err, ErrNotPermitted) {
@@ -237,7 +238,7 @@ func (s Services) submit(ctx context.Context, subject string, r keeping) (uint64
 	return made.Revision, err
 }
 
-// poolOf is the pool that a card names.
+// poolOf returns the pool that a card names.
 func poolOf(card []byte) string {
 	var c struct {
 		Pool string `json:"pool"`
@@ -263,7 +264,7 @@ func (s Services) Keep() (stop func(), err error) {
 		for _, sub := range subs {
 			_ = sub.Drain() // The connection may be closed already.
 		}
-		_ = s.bus.nc.Flush() // Then what the server still sent is here; without a connection nothing comes.
+		_ = s.bus.nc.Flush() // After this, all that the server sent has arrived; without a connection nothing comes.
 		accepted.close()
 		cancel()
 	}
@@ -279,7 +280,7 @@ func (s Services) Keep() (stop func(), err error) {
 	return stop, nil
 }
 
-// keep answers one request.
+// keep answers one request to write a key.
 func (s Services) keep(ctx context.Context, m *nats.Msg) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -294,7 +295,7 @@ func (s Services) keep(ctx context.Context, m *nats.Msg) {
 	s.kept(m, made, err)
 }
 
-// kept sends the answer.
+// kept sends the answer to a request to write a key.
 func (s Services) kept(m *nats.Msg, made keptReply, err error) {
 	if err != nil {
 		made.Refused, made.Message = "refused", err.Error()
@@ -321,7 +322,7 @@ func (s Services) write(ctx context.Context, subject string, r keeping) (uint64,
 		return s.writeCard(ctx, pool, expert, r)
 	}
 	bucket, key, _ := strings.Cut(strings.TrimPrefix(subject, n.Prefix()+".keep."), ".")
-	earlier := bucket == n.Memory || strings.HasPrefix(key, contexts) // It is of a runner of an earlier release.
+	earlier := bucket == n.Memory || strings.HasPrefix(key, contexts) // Only runners of earlier releases write this here.
 	if earlier && r.Op != keepPut || bucket == n.Memory && rememberer(key) == "" {
 		return 0, fmt.Errorf("%w: only the engine writes %s of %s", ErrRefused, key, bucket)
 	}

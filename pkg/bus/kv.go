@@ -45,7 +45,7 @@ func (b *Bus) Plans() KV { return KV{b, b.names.Plans} }
 // Memory returns the bucket of what experts remember of users, and of the names of global bases of knowledge.
 func (b *Bus) Memory() KV { return KV{b, b.names.Memory} }
 
-// BookKey is the key of a book of plan documents in that bucket.
+// BookKey is the key of a book of plan documents in the bucket that Plans returns.
 func BookKey(book string) string { return "book." + book }
 
 // AgentBook names the book of a job's agents, which is deleted with the job. No other book can have that name.
@@ -178,14 +178,14 @@ func (k KV) Update(ctx context.Context, key string, value []byte, revision uint6
 	})
 }
 
-// UpdateFor is Update of a key that expires after ttl, at least a second.
+// UpdateFor is like Update, for a key that expires after ttl, at least a second.
 func (k KV) UpdateFor(ctx context.Context, key string, value []byte, revision uint64, ttl time.Duration) (uint64, error) {
 	return k.orSubmit(ctx, key, keeping{Op: keepPut, Value: value, TTL: ttl, Last: &revision}, func() (uint64, error) {
 		return k.write(key, value, ttl, ExpectLast(revision)).Wait(ctx)
 	})
 }
 
-// UpdateAsync is Update without waiting.
+// UpdateAsync is like Update, without waiting.
 func (k KV) UpdateAsync(key string, value []byte, revision uint64) Ack {
 	return k.write(key, value, 0, ExpectLast(revision))
 }

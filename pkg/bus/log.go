@@ -18,7 +18,7 @@ import (
 type Log struct {
 	bus       *Bus
 	lifecycle *JobWatcher
-	news      *JobWatcher  // About all events.
+	news      *JobWatcher  // Announces all events.
 	followed  atomic.Int32 // The number of JobSubscriptions.
 }
 
@@ -45,7 +45,7 @@ func (l *Log) EventsOf(ctx context.Context, job string, after uint64) iter.Seq2[
 	}
 }
 
-// StoredOf is EventsOf without decoding: the messages as stored, for export.
+// StoredOf is like EventsOf, without decoding: it yields the messages as stored, for export.
 func (l *Log) StoredOf(ctx context.Context, job string, after uint64) iter.Seq2[Stored, error] {
 	return func(yield func(Stored, error) bool) {
 		if err := validJob(job); err != nil {

@@ -33,7 +33,8 @@ func (s Services) Serve(name, version string, metadata map[string]string, endpoi
 	return s.serve(micro.Config{Name: name, Version: version, Metadata: metadata}, endpoints, describe)
 }
 
-// ServeEach is Serve for endpoints that each process answers for itself: a request gets one answer from each process, see Gather.
+// ServeEach is like Serve, for endpoints that each process answers for itself: a request gets one answer from each
+// process, see Gather.
 func (s Services) ServeEach(name, version string, metadata map[string]string, endpoints map[string]Endpoint, describe func(verb string) map[string]string) (stop func(), err error) {
 	return s.serve(micro.Config{Name: name, Version: version, Metadata: metadata, QueueGroupDisabled: true}, endpoints, describe)
 }
@@ -65,14 +66,14 @@ func (s Services) serve(c micro.Config, endpoints map[string]Endpoint, describe 
 		if err := service.Stop(); err != nil {
 			s.bus.logger.Debug("service did not stop cleanly", "service", name, "error", err)
 		}
-		_ = s.bus.nc.Flush() // Then what the server still sent is here; without a connection nothing comes.
+		_ = s.bus.nc.Flush() // After this, all that the server sent has arrived; without a connection nothing comes.
 		accepted.close()
 		cancel()
 	}, nil
 }
 
-// requests counts those that are being answered. Stopping a service only begins to drain its subscriptions, so requests may come while close
-// waits and after it: a sync.WaitGroup must not be used so.
+// requests counts the requests that are being answered. Stopping a service only begins to drain its subscriptions, so requests may come
+// while close waits and after it, which a sync.WaitGroup does not allow.
 type requests struct {
 	slots  chan struct{}
 	mu     sync.Mutex
@@ -87,7 +88,8 @@ func newRequests() *requests {
 	return q
 }
 
-// take answers a request beside others, or calls late for one that came after close. It waits while too many are being answered.
+// take answers a request concurrently with others, or calls late for one that came after close. It waits while too many
+// are being answered.
 func (q *requests) take(answer, late func()) {
 	if !q.begin() {
 		late()
@@ -261,8 +263,9 @@ func (s Services) Signer(ctx context.Context) (who *seal.Signer, asked bool, err
 	return s.bus.sealing.signer(&r.message, r.at)
 }
 
-// Answer makes the answer of an Endpoint: a value as JSON, or an error in the one form of faults. Several faults are a rejection, with the
-// id of the job if there is one, behind the first. Errors: any err that is no fault, and of a value that JSON cannot have.
+// Answer makes the answer of an Endpoint: a value as JSON, or an error in the one form of faults. Several faults are returned as the first
+// one, with a rejection as the body that lists all and has the id of the job, if there is one. Errors: any err that is not a fault, and
+// those of encoding a value that JSON cannot express.
 func Answer(job string, value any, err error) (body []byte, fault *events.Fault, _ error) {
 	var faults events.Faults
 	switch {

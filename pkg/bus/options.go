@@ -42,8 +42,8 @@ type Options struct {
 	// that is read needs a signature.
 	Signers string
 
-	denials *denials // Of this connection; set by fill.
-	sealing *sealing // The same.
+	denials *denials // The denials of this connection; set by fill.
+	sealing *sealing // The signatures of this connection; set by fill.
 }
 
 const (
@@ -100,7 +100,7 @@ func (o *Options) nats() ([]nats.Option, error) {
 		nats.ReconnectBufSize(-1), nats.FlusherTimeout(writeTimeout),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
 			if o.denials.heard(err) {
-				return // Those errors name it.
+				return // The waiting callers return this error.
 			}
 			subject := ""
 			if sub != nil {

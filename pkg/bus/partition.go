@@ -13,9 +13,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// EnsurePartitions creates the consumers of of scheduler partitions. If consumers of other partition counts exist, new
-// consumers start after the lowest of their acknowledgement floors, so that nothing is skipped; events that both deliver do
-// no harm. RetirePartitions removes the others once they are unused.
+// EnsurePartitions creates the consumers of scheduler partitions, whose number is of. If consumers of other partition counts
+// exist, new consumers start after the lowest of their acknowledgement floors, so that nothing is skipped; events that both
+// deliver do no harm. RetirePartitions removes the others once they are unused.
 func (q *Queues) EnsurePartitions(ctx context.Context, of int) ([]ConsumerSpec, error) {
 	if of < 1 || of > 64 || 64%of != 0 {
 		return nil, fmt.Errorf("ensure %d partitions: %w: want a divisor of 64", of, ErrRefused)

@@ -17,8 +17,8 @@ const (
 	pollMost  = 250 * time.Millisecond
 )
 
-// poll is follow for clients that may not create consumers, since a consumer can make the server write stored messages to any
-// subject. It keeps reading the stream, so news arrives up to pollMost late.
+// poll does what follow does, for clients that may not create consumers, since a consumer can make the server write stored
+// messages to any subject. It keeps reading the stream, so news arrives up to pollMost late.
 func (l *Log) poll(ctx context.Context, stream string, filters []string, o FollowOptions) (*Subscription, uint64, error) {
 	filter := ">"
 	if len(filters) == 1 {

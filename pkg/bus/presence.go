@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// presence records since when the connection to the broker has had no known interruption.
+// presence records since when the connection to the broker has not been interrupted, as far as is known.
 type presence struct {
 	mu    sync.Mutex // Guards since.
-	since time.Time  // By the local clock.
+	since time.Time  // According to the local clock.
 }
 
 // interrupted records an interruption: a lost or new connection, a missed heartbeat, a missing answer.

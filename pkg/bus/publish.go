@@ -36,7 +36,7 @@ func (b *Bus) Publish(ctx context.Context, m events.Message, e Expect) (uint64, 
 	retry := 50 * time.Millisecond
 	for {
 		seq, err := b.PublishAsync(m, e).Wait(ctx)
-		// A stream without a leader has no responder. Elections take seconds, and nothing was stored meanwhile.
+		// A stream without a leader has no responder. Elections take seconds, and nothing is stored during that time.
 		if !errors.Is(err, errNoResponder) || retry > time.Second {
 			return seq, err
 		}
@@ -53,8 +53,8 @@ func (b *Bus) Publish(ctx context.Context, m events.Message, e Expect) (uint64, 
 
 // PublishAsync sends a message and returns its pending acknowledgement. It blocks only while the window of unacknowledged
 // publishes is full. Messages of one goroutine are stored in the order of its calls. Ack.Wait returns the errors of
-// Publish. With a key, the connection signs requests, answers, control events and descriptions of
-// payloads. Where signatures count, the first work of a pool is sent once the pool has a consumer.
+// Publish. With a key, the connection signs requests, answers, control events and descriptions of payloads. Where
+// signatures count, the first work of a pool is sent once the pool has a consumer.
 func (b *Bus) PublishAsync(m events.Message, e Expect) Ack {
 	if len(m.Body) > MaxMessage {
 		return failed(m.Subject, fmt.Errorf("%w: body of %d bytes, at most %d", ErrTooLarge, len(m.Body), MaxMessage))

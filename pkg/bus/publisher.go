@@ -38,7 +38,7 @@ type publisher struct {
 	window  int
 	inbox   string
 	sub     *nats.Subscription
-	// taken is Bus.taken.
+	// taken is the method Bus.taken.
 	taken func(ctx context.Context, stream string, seq uint64, m events.Message) (bool, error)
 
 	mu      sync.Mutex // Guards everything below and every waiting.
@@ -78,7 +78,7 @@ func (p *publisher) hold(m events.Message, e Expect) *waiting {
 	return w
 }
 
-// transmit sends a message.
+// transmit sends a message that hold has prepared.
 func (p *publisher) transmit(w *waiting, m events.Message, e Expect) {
 	header := m.Header
 	if header == nil {

@@ -16,7 +16,7 @@ import (
 // requested.
 func (s *Subscription) pull() {
 	if s.pulls == "" {
-		return // It polls.
+		return // It polls instead of pulling.
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -27,8 +27,8 @@ type ConsumerSpec struct {
 	MaxAckPending int
 	// Bounded keeps the limit of an existing consumer, because another process may have set it.
 	Bounded bool
-	// Group, if set, pins the consumer to one reader at a time; the others stand by. A pin is no lock: it passes on when
-	// its reader has not pulled for PinTTL (0 means 2 s), alive or not.
+	// Group, if set, pins the consumer to one reader at a time; the others stand by. A pin is not a lock: another reader
+	// gets it when its reader has not pulled for PinTTL (0 means 2 s), alive or not.
 	Group  string
 	PinTTL time.Duration
 	// StartSeq is the first sequence to deliver when the consumer is created; 0 means the first that exists.
@@ -66,7 +66,7 @@ type Queues struct {
 	pulls patience // How long pull requests stay open.
 }
 
-// PoolConsumer is the only consumer of a pool of our runners; "~planner" is the pool of planners.
+// PoolConsumer returns the only consumer of a pool of our runners; "~planner" is the pool of planners.
 func (q *Queues) PoolConsumer(pool string) ConsumerSpec {
 	c := q.ForeignConsumer(pool)
 	if pool != events.PlannerPool {
@@ -75,17 +75,18 @@ func (q *Queues) PoolConsumer(pool string) ConsumerSpec {
 	return c
 }
 
-// ForeignConsumer is the only consumer of a pool of third-party workers, which have more time for a heartbeat.
+// ForeignConsumer returns the only consumer of a pool of third-party workers, which have more time for a heartbeat.
 func (q *Queues) ForeignConsumer(pool string) ConsumerSpec {
 	return ConsumerSpec{Stream: q.bus.names.Work, Durable: poolDurable + pool, Filters: []string{q.bus.names.PoolWork(pool)}, Bounded: true}
 }
 
-// IntakeConsumer is the only consumer of job requests.
+// IntakeConsumer returns the only consumer of job requests.
 func (q *Queues) IntakeConsumer() ConsumerSpec {
 	return ConsumerSpec{Stream: q.bus.names.Intake, Durable: "intake", Filters: []string{q.bus.names.Request()}, MaxAckPending: IntakeAhead}
 }
 
-// SchedulerConsumer is the consumer of partition p out of of: it gets the shards s with s mod of = p.
+// SchedulerConsumer is the consumer of partition p, where of is the number of partitions: it gets the shards s with s
+// mod of = p.
 func (q *Queues) SchedulerConsumer(p, of int) ConsumerSpec {
 	c := ConsumerSpec{
 		Stream: q.bus.names.Log, Durable: schedulerDurable(p, of), Filters: []string{q.bus.names.AllEvents()},

@@ -93,7 +93,7 @@ func (b *Bus) direct(ctx context.Context, stream string, q query) (Stored, error
 	}
 	reply, err := b.ask(ctx, apiPrefix+"DIRECT.GET."+stream, body)
 	if errors.Is(err, nats.ErrNoResponders) {
-		// The SDK reports this also for a message with an empty body and a status header of its own.
+		// The SDK reports this even for a message with an empty body and a status header of its own.
 		return b.leader(ctx, stream, q)
 	}
 	if err != nil {

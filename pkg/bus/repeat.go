@@ -66,10 +66,11 @@ func (n *named) distinct(ctx context.Context, w *waiting) (uint64, error) {
 	return n.seq, nil
 }
 
-// taken reports whether the id of a message belongs to another message, at a sequence of a stream: one on another subject, or another
-// request. Nothing is known of a message that was removed, so the id counts as its own: the job of a fact was deleted, and work was done,
-// which a scheduler that was cut off must not give out twice. The same holds without the permission to read the stream. A request that was
-// removed counts as another one where signatures count: a scheduler accepts the repeat of a request. Errors: ErrUnavailable and the context's.
+// taken reports whether the id of a message belongs to a different message, stored at a sequence of a stream: one on another subject, or
+// another request. Nothing is known about a message that was removed, so the drop then counts as right: the job of a fact was deleted, or
+// work was done, which a scheduler that was cut off must not issue twice. The same holds without the permission to read the stream. Where
+// signatures count, a request that was removed counts as a different one, since a scheduler accepts the repeat of a request. Errors:
+// ErrUnavailable and the context's.
 func (b *Bus) taken(ctx context.Context, stream string, seq uint64, m events.Message) (bool, error) {
 	requests := stream == b.names.Intake && b.Signed()
 	first, err := b.leader(ctx, stream, query{Seq: seq})

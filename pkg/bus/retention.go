@@ -17,7 +17,7 @@ func (s Streams) Purge(ctx context.Context, stream, subject string) error {
 	return s.purge(ctx, stream, subject, 0)
 }
 
-// purge is Purge for messages below a sequence; 0 for all.
+// purge is like Purge, for messages below a sequence; 0 for all.
 func (s Streams) purge(ctx context.Context, stream, subject string, below uint64) error {
 	return s.askPurge(ctx, stream, purging{Filter: subject, Below: below})
 }
@@ -61,9 +61,9 @@ type Retention struct{ bus *Bus }
 // removes that.
 func (r Retention) PurgeJob(ctx context.Context, job string) error { return r.purgeJob(ctx, job, 0) }
 
-// ReapJob is PurgeJob for a caller that handles the event with sequence last and has not acknowledged it yet. It deletes
-// the log from that event on at the end: if the caller crashes before the state is deleted, the event is delivered again,
-// and its receiver calls PurgeRest.
+// ReapJob is like PurgeJob, for a caller that handles the event with sequence last and has not acknowledged it yet. It
+// deletes the log from that event on at the end: if the caller crashes before the state is deleted, the event is delivered
+// again, and its receiver calls PurgeRest.
 func (r Retention) ReapJob(ctx context.Context, job string, last uint64) error {
 	if err := r.purgeJob(ctx, job, last); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (r Retention) ReapJob(ctx context.Context, job string, last uint64) error {
 	return r.PurgeStrays(ctx, job)
 }
 
-// purgeJob is PurgeJob, but keeps the log from sequence last on until the state is deleted; 0 keeps nothing.
+// purgeJob is like PurgeJob, but keeps the log from sequence last on until the state is deleted; 0 keeps nothing.
 func (r Retention) purgeJob(ctx context.Context, job string, last uint64) error {
 	if err := validJob(job); err != nil {
 		return fmt.Errorf("purge: %w", err)
@@ -100,7 +100,7 @@ func (r Retention) purgeJob(ctx context.Context, job string, last uint64) error 
 // PurgeRest removes the rest of a job whose request is no longer in the log: its state, then its events. A new job with the
 // same id keeps its own.
 func (r Retention) PurgeRest(ctx context.Context, job string) error {
-	_, _, err := r.bus.State().GetLeader(ctx, job) // Rejects an invalid id.
+	_, _, err := r.bus.State().GetLeader(ctx, job) // GetLeader rejects an invalid id.
 	if err == nil {
 		err = r.purgeState(ctx, job)
 	} else if errors.Is(err, ErrNotFound) {
@@ -122,7 +122,7 @@ func (r Retention) purgeBook(ctx context.Context, job string) error {
 	return ignoreAbsent(r.bus.Streams().Purge(ctx, plans.stream(), plans.subject(BookKey(AgentBook(job)))))
 }
 
-// ignoreAbsent is err, unless it says that the stream does not exist.
+// ignoreAbsent returns err, unless it says that the stream does not exist.
 func ignoreAbsent(err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return nil
@@ -130,7 +130,7 @@ func ignoreAbsent(err error) error {
 	return err
 }
 
-// purgeState deletes the state of a job whose request is not in the log, in a way that watchers notice, and its chunks. A
+// purgeState deletes the state of a job whose request is not in the log, so that watchers notice it, and its chunks. A
 // process that is about to save it gets a conflict. The state is read before the log, so it cannot belong to a new job with
 // the same id.
 func (r Retention) purgeState(ctx context.Context, job string) error {

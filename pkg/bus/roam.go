@@ -38,12 +38,12 @@ func (b *Bus) roam() {
 		if silent++; silent >= roamAfter && vain < servers {
 			silent, vain = 0, vain+1
 			b.logger.Warn("server does not answer for its cluster, trying another one", "server", b.nc.ConnectedUrlRedacted())
-			_ = b.nc.ForceReconnect() // Closed meanwhile, or reconnecting already.
+			_ = b.nc.ForceReconnect() // It fails if the connection was closed, or is reconnecting already.
 		}
 	}
 }
 
-// answers asks the leader of the cluster by way of the connected server.
+// answers reports whether the leader of the cluster answers through the connected server.
 func (b *Bus) answers() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), roamEvery)
 	defer cancel()

@@ -12,8 +12,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
-// schedules is the stream of the facts of schedules. Their due timers are sourced into it. They share a stream with the
-// timers of jobs, which have one more token and go into the log.
+// schedules returns the stream of the facts of schedules. Their due timers are sourced into it. They share a stream with
+// the timers of jobs, which have one more token and go into the log.
 func schedules(n events.Names) jetstream.StreamConfig {
 	s := schedule.NewNames(n)
 	return jetstream.StreamConfig{
@@ -25,7 +25,7 @@ func schedules(n events.Names) jetstream.StreamConfig {
 	}
 }
 
-// EndsConsumer is the only consumer of job ends for the execution of schedules.
+// EndsConsumer returns the only consumer of job ends for the execution of schedules.
 func (q *Queues) EndsConsumer() ConsumerSpec {
 	c := ConsumerSpec{Stream: q.bus.names.Log, Durable: "schedules"}
 	for _, k := range []events.Kind{events.KindJobFinished, events.KindJobFailed, events.KindJobStopped} {
@@ -43,7 +43,7 @@ type Schedules struct {
 // Schedules returns the facts of schedules and their timers.
 func (b *Bus) Schedules() Schedules { return Schedules{b, schedule.NewNames(b.names)} }
 
-// Names returns the names of subjects.
+// Names returns the names of the subjects and the stream of schedules.
 func (s Schedules) Names() schedule.Names { return s.names }
 
 // Follow reads the facts of all schedules from the first stored one on, in order, without gaps and without end.

@@ -28,7 +28,7 @@ type sealing struct {
 	listFile seen
 }
 
-// seen is a file as it was read.
+// seen is a file as it was last read, to notice changes.
 type seen struct {
 	info fs.FileInfo
 	at   time.Time
@@ -106,7 +106,7 @@ func (s *sealing) readList() error {
 	return err
 }
 
-// signing is the key of the connection, or nil.
+// signing returns the key of the connection, or nil.
 func (s *sealing) signing() *seal.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +163,7 @@ func signed(n events.Names, subject string) bool {
 // subjects.
 func (b *Bus) Signed() bool { return b.sealing.lists != "" }
 
-// JournalsOfPools returns the time since when runners may write records of journals only on the subjects of their pools, according to the
+// JournalsOfPools returns the time since which runners may write records of journals only on the subjects of their pools, according to the
 // list of signers; ok is false if they may write everywhere.
 func (b *Bus) JournalsOfPools() (since time.Time, ok bool) {
 	list := b.sealing.signers()

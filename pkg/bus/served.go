@@ -12,16 +12,16 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// served are the pools that have a consumer. A server removes a message of a work queue in which no consumer is interested as soon as
-// any consumer settles its sequence, and the subject of a settlement restricts only the consumer: every runner could remove the work of a
-// pool that no runner has ever read. So where signatures count, a process makes sure of a pool's consumer before it publishes the first
+// served are the pools that have a consumer. A server removes a message of a work queue in which no consumer is interested as soon as any
+// consumer settles its sequence, and the subject of a settlement restricts only the consumer: every runner could remove the work of a pool
+// that no runner has ever read. So where signatures count, a process makes sure that a pool has a consumer before it publishes the first
 // work of the pool, and again after a reconnect. It is safe for concurrent use.
 type served struct {
 	queues *Queues
-	prefix string // Of the subjects of work.
+	prefix string // The first part of the subjects of work.
 	ctx    context.Context
 	cancel context.CancelFunc
-	all    sync.WaitGroup // The lookups under way.
+	all    sync.WaitGroup // The lookups in progress.
 
 	mu     sync.Mutex // Guards the fields below.
 	known  map[string]bool
@@ -69,7 +69,7 @@ func (s *served) send(pool string, m events.Message, e Expect) Ack {
 	return Ack{w}
 }
 
-// open makes sure of a pool's consumer, then sends the work that waits for it.
+// open makes sure that a pool has a consumer, then sends the work that waits for it.
 func (s *served) open(pool string) {
 	ctx, cancel := bounded(s.ctx)
 	defer cancel()
@@ -88,7 +88,7 @@ func (s *served) open(pool string) {
 	}
 }
 
-// next returns the work of a pool that came while its consumer was looked up. With the last of it the lookup is over.
+// next returns the work of a pool that came while its consumer was looked up. Once it returns none, the lookup is over.
 func (s *served) next(pool string, exists bool) []heldWork {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *served) next(pool string, exists bool) []heldWork {
 	return list
 }
 
-// forget has each pool looked up again: the server may be another one, or have lost what it had.
+// forget makes each pool be looked up again: the server may be another one, or have lost what it had.
 func (s *served) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,8 +116,8 @@ func (s *served) close() {
 	s.all.Wait()
 }
 
-// exist makes sure that a pool has a consumer, and changes none that exists. A process that may not make it, and one without streams,
-// goes on without. Errors: ErrRefused, ErrUnavailable, ErrFull.
+// exist makes sure that a pool has a consumer, and changes none that exists. A process that may not create it, and one without streams,
+// continues without it. Errors: ErrRefused, ErrUnavailable, ErrFull.
 func (q *Queues) exist(ctx context.Context, pool string) error {
 	c := q.ForeignConsumer(pool)
 	_, err := q.bus.js.Consumer(ctx, c.Stream, c.Durable)

@@ -14,7 +14,7 @@ import (
 // SessionKey returns the key of a session in its bucket: the id itself if it is a valid key, else its escaped form.
 func SessionKey(session string) string {
 	if strings.Contains(session, "~") && events.ValidToken(session) {
-		return session // An id that we made, for a SubJob that was handed off.
+		return session // Jobgraph made this id, for a SubJob that was handed off.
 	}
 	return events.EscapeID(session)
 }
@@ -38,15 +38,15 @@ func (b *Bus) sessionOwner(ctx context.Context, session string) (string, error) 
 	return record.User, nil
 }
 
-// SlotKey is the key of a concurrency key's slots in the bucket of sessions. It contains a dot, unlike the key of any
-// session.
+// SlotKey returns the key of a concurrency key's slots in the bucket of sessions. It contains a dot, unlike the key of
+// any session.
 func SlotKey(key string) string { return "slots." + events.EscapeID(key) }
 
-// ChatKey is the key, in the bucket of sessions, of what is known of a conversation that a client sends whole with each request: to which
-// session it belongs. digest identifies what was said in it.
+// ChatKey is the key, in the bucket of sessions, of the session of a conversation that its client sends completely with each request.
+// digest identifies what was said in it.
 func ChatKey(digest string) string { return "chats." + digest }
 
-// UserKey is the key of a user's settings in the bucket of sessions.
+// UserKey returns the key of a user's settings in the bucket of sessions.
 func UserKey(user string) string { return "users." + events.EscapeID(user) }
 
 // SessionRecords returns the records of all sessions. It skips slots, accounts and chats, which share the bucket under keys with

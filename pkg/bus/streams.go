@@ -196,7 +196,7 @@ type setting struct {
 }
 
 func settings(have, want *jetstream.StreamConfig) []setting {
-	blobs := strings.HasPrefix(want.Name, "OBJ_") // Demand decides.
+	blobs := strings.HasPrefix(want.Name, "OBJ_") // Demand decides whether roll-ups are allowed in object stores.
 	list := []setting{
 		{"subjects", sorted(have.Subjects), sorted(want.Subjects)},
 		{"sources", sourcesOf(have), sourcesOf(want)},

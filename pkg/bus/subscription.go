@@ -18,7 +18,7 @@ const (
 	mostMessage = 128 << 20
 )
 
-// patience is how long a pull request stays open, and the interval of the server's heartbeats meanwhile.
+// patience is how long a pull request stays open, and the interval of the server's heartbeats during that time.
 type patience struct{ expiry, heartbeat time.Duration }
 
 var (

@@ -20,7 +20,7 @@ type Survey struct {
 	Lost []LostJob
 	// Quarantined are the ids of quarantined jobs, sorted.
 	Quarantined []string
-	// Unknown are those of them whose cause is something that this release does not understand but another may.
+	// Unknown are the quarantined jobs whose cause is something that this release does not understand but another may.
 	Unknown []string
 }
 
@@ -42,7 +42,7 @@ func (s Streams) Survey(ctx context.Context) (*Survey, error) {
 	heads := map[string]kept.Head{}
 	err := s.bus.State().Each(ctx, func(e Entry) {
 		if strings.Contains(e.Key, ".") {
-			return // A chunk of a large state.
+			return // The entry is a chunk of a large state.
 		}
 		delete(heads, e.Key)
 		if h, ok := kept.ReadHead(e.Value); ok && !e.Deleted {
@@ -91,7 +91,7 @@ func (s Streams) headless(ctx context.Context, job string) (bool, error) {
 	}
 	value, _, err := s.bus.State().GetLeader(ctx, job)
 	if errors.Is(err, ErrNotFound) {
-		return false, nil // The job was deleted meanwhile.
+		return false, nil // The job was deleted in the meantime.
 	}
 	h, ok := kept.ReadHead(value)
 	return err == nil && ok && h.InMotion(), err

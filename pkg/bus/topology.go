@@ -23,8 +23,8 @@ const (
 	// deadLimit is how many dead letters are kept, deadAge for how long.
 	deadLimit = 1_000
 	deadAge   = 30 * 24 * time.Hour
-	// liveAge, liveBytes and livePerSubJob limit the live items that are kept: for an hour, in bytes, and messages of one
-	// SubJob.
+	// liveAge, liveBytes and livePerSubJob limit the live items that are kept: their age, the bytes of all of them, and the
+	// messages of one SubJob.
 	liveAge       = time.Hour
 	liveBytes     = 256 << 20
 	livePerSubJob = 20_000
@@ -36,8 +36,8 @@ const (
 
 func ours() map[string]string { return map[string]string{topologyMark: topologyForm} }
 
-// streams is the table of streams, key-value buckets and object stores. Limits of size and age are up to the operator,
-// unless they are part of a promise.
+// streams returns the table of streams, key-value buckets and object stores. Limits of size and age are up to the
+// operator, unless they are part of a promise.
 func streams(n events.Names) []jetstream.StreamConfig {
 	log := jetstream.StreamConfig{
 		Name: n.Log, Description: "the log: every fact of every job", Subjects: []string{n.AllEvents()},
@@ -101,7 +101,7 @@ func optional(n events.Names, stream string) bool {
 	return stream == item.LiveSubjects(n).Stream() || stream == item.Stream(n)
 }
 
-// buckets are the key-value buckets.
+// buckets returns the streams of the key-value buckets.
 func buckets(n events.Names) []jetstream.StreamConfig {
 	return []jetstream.StreamConfig{
 		bucket(n.State, "saved states of jobs", markerTTL),
@@ -112,7 +112,7 @@ func buckets(n events.Names) []jetstream.StreamConfig {
 	}
 }
 
-// bucket is the stream of a key-value bucket in the format of all NATS clients.
+// bucket returns the stream of a key-value bucket in the format of all NATS clients.
 func bucket(name, description string, marker time.Duration) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: "KV_" + name, Description: description, Subjects: []string{"$KV." + name + ".>"}, MaxMsgsPerSubject: 1,
@@ -120,16 +120,16 @@ func bucket(name, description string, marker time.Duration) jetstream.StreamConf
 	}
 }
 
-// objects is the stream of an object store in the format of all NATS clients.
+// objects returns the stream of an object store in the format of all NATS clients.
 func objects(name, description string) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: "OBJ_" + name, Description: description, Subjects: []string{"$O." + name + ".C.>", "$O." + name + ".M.>"},
-		Discard: jetstream.DiscardNew, AllowRollup: true, // Until signatures count, see Demand.
+		Discard: jetstream.DiscardNew, AllowRollup: true, // Allowed until signatures count, see Demand.
 	}
 }
 
-// consumers is the table of durables that Init creates: filters on a work queue may not overlap, and services may lack the
-// permission to create consumers.
+// consumers returns the table of durables that Init creates: filters on a work queue may not overlap, and services may lack
+// the permission to create consumers.
 func (q *Queues) consumers() []ConsumerSpec {
 	return []ConsumerSpec{q.IntakeConsumer(), q.PoolConsumer(events.PlannerPool), q.PoolConsumer(events.DefaultPool), q.EndsConsumer(), q.ForeignConsumer(schedule.Pool)}
 }

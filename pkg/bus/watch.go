@@ -78,7 +78,7 @@ func (k KV) Watch(ctx context.Context, ready func(), seen func(Entry)) (stop fun
 }
 
 // Each calls seen for every key, one at a time, so that not all values have to fit into memory. A key that changes
-// meanwhile comes again.
+// during the call is seen again.
 func (k KV) Each(ctx context.Context, seen func(Entry)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -168,7 +168,7 @@ func (c *census) whole(ctx context.Context) (bool, error) {
 	return uint64(len(c.keys)) >= facts.Subjects, err
 }
 
-// next is Subscription.Next, but returns nothing when it is time to count again.
+// next is like Subscription.Next, but returns nothing when it is time to count again.
 func (c *census) next(ctx context.Context, s *Subscription) ([]Delivery, error) {
 	if c == nil {
 		return s.Next(ctx, watchBatch)

@@ -30,7 +30,7 @@ type Notice struct {
 	Seq uint64
 	// Target is the name of the webhook.
 	Target string
-	// Body is the body of the request.
+	// Body is the body of the HTTP request to the webhook.
 	Body []byte
 }
 
@@ -40,7 +40,7 @@ type Webhooks struct{ bus *Bus }
 // Webhooks returns the access to events and notices for webhooks.
 func (b *Bus) Webhooks() Webhooks { return Webhooks{b} }
 
-// consumer is the position of a target: all gateways share it.
+// consumer returns the consumer that holds the position of a target. All gateways share it.
 func (w Webhooks) consumer(target string) ConsumerSpec {
 	c := ConsumerSpec{Stream: w.bus.names.Log, Durable: webhookDurable + target, MaxAckPending: webhookAhead, OnDemand: true, Idle: webhookIdle}
 	for _, kind := range []events.Kind{events.KindJobFinished, events.KindJobFailed, events.KindJobStopped} {
@@ -89,7 +89,7 @@ func (w Webhooks) Notice(d *Delivery) (n Notice, ok bool) {
 	return n, err == nil && n.ID != "" && m.Subject == w.subject(n)
 }
 
-// subject is the subject on which a notice is queued again.
+// subject returns the subject on which a notice is queued again.
 func (w Webhooks) subject(n Notice) string {
 	return w.bus.names.WorkFor(WebhookPool, n.Target, n.Job, "~", int(n.Seq))
 }
@@ -102,7 +102,7 @@ func (w Webhooks) SetAside(ctx context.Context, n Notice, reason string) error {
 	}}
 	_, err := w.bus.Publish(ctx, m, ExpectNone())
 	if errors.Is(err, ErrConflict) {
-		return nil // Stored before.
+		return nil // The notice was stored before.
 	}
 	return err
 }

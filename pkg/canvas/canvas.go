@@ -25,7 +25,7 @@ const (
 	Replaced = "replaced"
 )
 
-// State is the state in which a picture shows a SubJob.
+// State returns the state in which a picture shows a SubJob.
 func State(n *graph.SubJobState) string {
 	switch n.Status {
 	case events.Ready:
@@ -49,14 +49,14 @@ func State(n *graph.SubJobState) string {
 	return Planned
 }
 
-// fact is an event of the log.
+// fact is what the history keeps of an event of the log: its time is in milliseconds after the beginning of the job.
 type fact struct {
 	seq  uint64
 	ms   int64
 	kind events.Kind
 }
 
-// move is a change of a SubJob, by its position.
+// move is a change of the state of a SubJob, which is given by its position in ids.
 type move struct {
 	seq   uint64
 	at    int
@@ -102,7 +102,7 @@ type Canvas struct {
 	boxes    map[string]drawing.Place // The places in the latest picture.
 }
 
-// Seq is the last event that was taken, 0 before the first.
+// Seq returns the last event that was taken, 0 before the first.
 func (c *Canvas) Seq() uint64 { return c.now.Seq }
 
 // Take adds the next event of the log, with its plan resolved. Errors: those of joblog.Step.
@@ -135,7 +135,7 @@ func (c *Canvas) Take(e *events.Event) error {
 	return nil
 }
 
-// since is a time in milliseconds after the beginning of the job.
+// since returns a time in milliseconds after the beginning of the job.
 func (c *Canvas) since(t time.Time) int64 { return t.Sub(c.created).Milliseconds() }
 
 // of returns the record of a SubJob; it stays valid until the next new one.

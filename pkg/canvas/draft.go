@@ -50,7 +50,7 @@ func Draft(p *events.Plan) (*verb.Picture, events.Faults) {
 	return picture, faults
 }
 
-// pictureOf is a layout in the form of the API.
+// pictureOf returns a layout in the form of the API.
 func pictureOf(g drawing.Graph, layout drawing.Layout) *verb.Picture {
 	p := &verb.Picture{Width: layout.Width, Height: layout.Height, SubJobs: make([]verb.PictureBox, len(g.Nodes)), Edges: make([][]int, len(layout.Edges))}
 	labels := groups(g, layout)

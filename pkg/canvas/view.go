@@ -13,7 +13,8 @@ import (
 // maxReason is how much of a reason a picture shows, in bytes.
 const maxReason = 300
 
-// Since is Graph reduced to what has changed since an event; if the version of the graph has changed since, it is the whole graph.
+// Since returns what Graph returns, reduced to what has changed since an event. If the version of the graph has changed
+// since, it returns the whole graph.
 func (c *Canvas) Since(seq uint64) verb.Graph {
 	g := c.Graph()
 	if n := len(c.versions); n == 0 || c.versions[n-1].Seq > seq || seq > c.now.Seq {
@@ -25,8 +26,8 @@ func (c *Canvas) Since(seq uint64) verb.Graph {
 	return g
 }
 
-// Graph returns the graph after the last event that was taken. It leaves Head to the caller, who may change everything but the
-// edges.
+// Graph returns the graph after the last event that was taken. It leaves Head to the caller, who may change everything except
+// the edges.
 func (c *Canvas) Graph() verb.Graph {
 	view := c.job.View()
 	g := verb.Graph{

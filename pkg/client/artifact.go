@@ -17,8 +17,8 @@ func (c *Client) Fetch(ctx context.Context, job string, ref events.Ref, w io.Wri
 	return c.bus.Blobs().GetTo(ctx, job, ref.Digest, w)
 }
 
-// Preview returns the first bytes of a payload, at most most, if it is text, else "". It reads no further, so it cannot
-// verify the digest. Errors: ErrNotFound, and those of the bus.
+// Preview returns up to most bytes from the beginning of a payload, if it is text, else "". It reads no further, so it
+// cannot verify the digest. Errors: ErrNotFound, and those of the bus.
 func (c *Client) Preview(ctx context.Context, job string, ref events.Ref, most int) (string, error) {
 	head := artifact.NewHead(most)
 	if err := c.Fetch(ctx, job, ref, head); err != nil && !head.Full() {

@@ -31,7 +31,7 @@ func (c *Client) ask(ctx context.Context, name string, request, told any) error 
 	return fault
 }
 
-// askWhole is ask for a verb whose answer lists all faults of the request.
+// askWhole is like ask, for a verb whose answer lists all faults of the request.
 func askWhole(ctx context.Context, c *Client, name string, request, told any) error {
 	answer, fault, err := callVerb(ctx, c, name, request)
 	switch {

@@ -57,19 +57,19 @@ func (c *Client) Bus() *bus.Bus { return c.bus }
 // Names returns the names of subjects and streams under this bus's prefix.
 func (c *Client) Names() events.Names { return c.bus.Names() }
 
-// Schedules returns the schedules.
+// Schedules returns the operations on schedules.
 func (c *Client) Schedules() Schedules { return Schedules{c} }
 
-// Sessions returns the sessions.
+// Sessions returns the operations on sessions that belong to no user; see Sessions.As.
 func (c *Client) Sessions() Sessions { return Sessions{client: c} }
 
-// Knowledge returns the documents of sessions.
+// Knowledge returns the operations on documents that experts may read.
 func (c *Client) Knowledge() Knowledge { return Knowledge{c} }
 
-// DeadLetters returns the messages that no service could handle.
+// DeadLetters returns the operations on what no service could handle.
 func (c *Client) DeadLetters() DeadLetters { return DeadLetters{c} }
 
-// Archive exports and imports jobs.
+// Archive returns the export and import of jobs.
 func (c *Client) Archive() Archive { return Archive{c} }
 
 // Quarantine returns the operations on quarantined jobs.
@@ -78,10 +78,10 @@ func (c *Client) Quarantine() Quarantine { return Quarantine{c} }
 // Logs reads jobs from their logs.
 func (c *Client) Logs() Logs { return Logs{c} }
 
-// Journals returns the records of runs.
+// Journals returns the operations that read the records of runs.
 func (c *Client) Journals() Journals { return Journals{c} }
 
-// Experts returns the cards of experts.
+// Experts returns the operations on the cards of experts.
 func (c *Client) Experts() Experts { return Experts{c} }
 
 // notFound returns the error for a job that does not exist.

@@ -239,8 +239,8 @@ func (c *Client) Rerun(ctx context.Context, job string, r events.RerunRequested)
 
 // Answer closes a request for input. The bus accepts one answer: repeating it is not an error, a different one is
 // ErrConflict. An answer that does not fit into a message is bus.ErrTooLarge with a fault that gives the limit, and the
-// request stays open. Whether by may answer is checked by the API and the command line, not here and not when the log is
-// folded.
+// request stays open. The API and the command line check whether the person in by may answer; this function and the fold
+// do not.
 func (c *Client) Answer(ctx context.Context, job, request string, answer any, by string) error {
 	text, err := json.Marshal(answer)
 	if err != nil {
@@ -301,8 +301,8 @@ func (c *Client) closedSo(ctx context.Context, subject string, closed *events.In
 	return ok && was.Action == closed.Action && was.By == closed.By && bytes.Equal(was.Answer, closed.Answer), nil
 }
 
-// deleteRest removes what an interrupted operation may have left: the state, if a deletion was interrupted after the log;
-// journals, if an import was interrupted before it.
+// deleteRest removes what an interrupted operation may have left: the state, if a deletion was interrupted after it had
+// removed the log; journals, if an import was interrupted before it wrote the log.
 func (c *Client) deleteRest(ctx context.Context, job string) error {
 	_, err := c.Get(ctx, job)
 	if err == nil {

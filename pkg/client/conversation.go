@@ -63,7 +63,7 @@ func (c Conversation) Items(ctx context.Context, after uint64) iter.Seq2[item.En
 	}
 }
 
-// Follow is Items, but goes on to wait for new items until the context ends.
+// Follow yields what Items yields, and then new items as they come, until the context ends.
 func (c Conversation) Follow(ctx context.Context, after uint64) iter.Seq2[item.Entry, error] {
 	return func(yield func(item.Entry, error) bool) {
 		if _, err := c.sessions.Get(ctx, c.id); err != nil {

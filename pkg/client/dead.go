@@ -25,7 +25,7 @@ type Dead struct {
 	Kind string `json:"kind"`
 	// Since is when it was dead-lettered or quarantined.
 	Since time.Time `json:"since"`
-	// Fault says why.
+	// Fault says why it could not be handled.
 	Fault events.Fault `json:"fault"`
 	// Faults lists the faults of a request one by one; the message of Fault contains them as one text.
 	Faults events.Faults `json:"faults,omitempty"`

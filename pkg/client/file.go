@@ -68,7 +68,7 @@ type exportLine struct {
 	Taken  time.Time `json:"taken,omitzero"`
 	// Lines is how many lines follow the header; 0 in older files.
 	Lines int `json:"lines,omitempty"`
-	// Timeline stands in the header, where older readers ignore it.
+	// Timeline is part of the header, where older readers ignore it.
 	Timeline json.RawMessage `json:"timeline,omitempty"`
 	Blob     string          `json:"blob,omitempty"`
 	Data     []byte          `json:"data,omitempty"`
@@ -109,8 +109,8 @@ func (x *Export) Events() iter.Seq2[events.Event, error] {
 	}
 }
 
-// Resolved is Events with plan references resolved from the blobs of the export. Errors: also ErrExport for a plan that is
-// not among them.
+// Resolved is like Events, with plan references resolved from the blobs of the export. Errors: also ErrExport for a plan
+// that is not among them.
 func (x *Export) Resolved() iter.Seq2[events.Event, error] {
 	return joblog.Resolved(x.Events(), func(ref events.Ref) ([]byte, error) {
 		text, found := x.Blobs[ref.Digest]
@@ -121,7 +121,7 @@ func (x *Export) Resolved() iter.Seq2[events.Event, error] {
 	})
 }
 
-// Write writes the file.
+// Write writes the export in the current form of the file.
 func (x *Export) Write(w io.Writer) error {
 	out := json.NewEncoder(w)
 	head := exportLine{Format: ExportFormat, Job: x.Job, Prefix: x.Prefix, Taken: x.Taken, Lines: x.lines(), Timeline: x.Timeline}
@@ -144,7 +144,7 @@ func (x *Export) Write(w io.Writer) error {
 	return out.Encode(exportLine{State: x.State})
 }
 
-// lines is how many lines Write writes after the header.
+// lines returns how many lines Write writes after the header.
 func (x *Export) lines() int {
 	n := len(x.Records) + len(x.Journals)
 	for _, data := range x.Blobs {

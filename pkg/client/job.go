@@ -37,13 +37,13 @@ type Job struct {
 	Result    json.RawMessage `json:"result"`
 	ResultRef *events.Ref     `json:"result_ref"`
 	Error     *events.Fault   `json:"error"`
-	// Cost is the cost so far.
+	// Cost is what the job has cost so far.
 	Cost events.Spent `json:"cost"`
 	// SubJobs are the nodes; empty for a state stored in several keys.
 	SubJobs []SubJob `json:"subjobs"`
 	// Quarantined says why the job is in quarantine, if it is.
 	Quarantined *events.Fault `json:"quarantined"`
-	// Saved is when the state was written; for a job in quarantine, since when it is there.
+	// Saved is when the state was written; for a job in quarantine, when it was put there.
 	Saved time.Time `json:"-"`
 	// Raw is the saved state as JSON.
 	Raw json.RawMessage `json:"-"`
@@ -79,8 +79,8 @@ func (c *Client) Get(ctx context.Context, job string) (*Job, error) {
 	return decodeJob(entry)
 }
 
-// State reads the whole saved state of a job as the core wrote it, also one stored in several keys. Errors: ErrNotFound,
-// also while the scheduler is rewriting the chunks, and those of the bus.
+// State reads the whole saved state of a job as the core wrote it, even if it is stored in several keys. Errors:
+// ErrNotFound, including while the scheduler is rewriting the chunks, and those of the bus.
 func (c *Client) State(ctx context.Context, job string) (json.RawMessage, error) {
 	j, err := c.Get(ctx, job)
 	if err != nil {

@@ -57,7 +57,7 @@ func (j Journals) Calls(ctx context.Context, job, subjob string) ([]joblog.Call,
 	return joblog.Calls(entries, j.client.Logs().kept(ctx, job))
 }
 
-// CallsOf is Calls for a caller that has the log of the job.
+// CallsOf is like Calls, for a caller that has the log of the job.
 func (j Journals) CallsOf(ctx context.Context, log *joblog.Log, subjob string) ([]joblog.Call, error) {
 	entries, err := j.Read(ctx, log, subjob)
 	if err != nil {
@@ -185,12 +185,13 @@ func (a Archive) bringJournals(ctx context.Context, x *Export) error {
 	return a.appendAll(ctx, copies)
 }
 
-// pools returns the pools on whose subjects the journals of an export have to be, so that the runs that go on here find them.
+// pools returns the pools on whose subjects the journals of an export have to be, so that the runs that continue here
+// find them.
 func (a Archive) pools(x *Export) joblog.Pools {
 	if _, ok := a.client.bus.JournalsOfPools(); !ok {
 		return nil
 	}
-	log, _ := joblog.Fold(x.Resolved(), 0) // A job that cannot be folded does not go on.
+	log, _ := joblog.Fold(x.Resolved(), 0) // A job that cannot be folded does not continue.
 	return log.Pools()
 }
 

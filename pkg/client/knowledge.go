@@ -24,8 +24,8 @@ func (k Knowledge) Bases(ctx context.Context) ([]bases.Base, error) {
 	return k.client.bus.Documents().Bases(ctx)
 }
 
-// Search finds the best passages in some bases, at most most, best first, as agents do. It reads the documents of the bases, so its
-// first call for a base takes time. Errors: those of the bus.
+// Search finds up to most passages in some bases, best first, as agents do. It reads the documents of the bases, so its first call
+// for a base takes time. Errors: those of the bus.
 func (k Knowledge) Search(ctx context.Context, bases []bases.Base, query string, most int) (knowledge.Found, error) {
 	return knowledge.NewLibrary(k.client.bus.Documents()).Search(ctx, bases, query, most)
 }
@@ -45,7 +45,7 @@ func (k Knowledge) Remove(ctx context.Context, session, id string) error {
 	return k.Of(bases.Base{Scope: bases.Session, Name: session}).Remove(ctx, id)
 }
 
-// Documents are the documents of one base.
+// Documents manages the documents of one base.
 type Documents struct {
 	client *Client
 	base   bases.Base
@@ -91,7 +91,7 @@ func (d Documents) Remove(ctx context.Context, id string) error {
 	return d.client.bus.Documents().Delete(ctx, d.base, found[0])
 }
 
-// hint is the command that lists the documents.
+// hint returns the command that lists the documents.
 func (d Documents) hint() string {
 	if d.base.Scope == bases.Session {
 		return "jobgraph sessions knowledge list " + d.base.Name

@@ -28,7 +28,7 @@ type LiveOptions struct {
 	// SubJob selects the items of one SubJob; all if empty.
 	SubJob string
 	// From leaves out what came before this sequence. The Seq of the last item continues after an interruption; items of
-	// the same message come again.
+	// the same message are repeated.
 	From uint64
 }
 
@@ -46,7 +46,7 @@ func (c *Client) Live(ctx context.Context, job string, o LiveOptions) iter.Seq2[
 	}
 }
 
-// afterEnd is how long nothing may arrive after the end of a job until its items count as complete.
+// afterEnd is how long nothing must arrive after the end of a job before its items count as complete.
 const afterEnd = 250 * time.Millisecond
 
 // liveReader is one call of Live. It belongs to the goroutine of the caller.
@@ -127,7 +127,7 @@ func (r *liveReader) rest(ctx context.Context, stored bool) error {
 // follow yields items until the job ends.
 func (r *liveReader) follow(ctx context.Context, stored bool, after uint64) error {
 	inner, cancel := context.WithCancel(ctx)
-	var readers sync.WaitGroup // Its goroutines end with inner.
+	var readers sync.WaitGroup // The goroutines end with inner.
 	defer readers.Wait()
 	defer cancel()
 	f := &liveFeed{messages: make(chan bus.ItemMessage), pieces: make(chan piece, 1024), failed: make(chan error, 2), ended: make(chan struct{})}

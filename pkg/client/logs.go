@@ -138,7 +138,7 @@ func (l Logs) payloads(ctx context.Context, job string) joblog.Payloads {
 	return func(ref events.Ref) ([]byte, error) { return l.client.bus.Blobs().Get(ctx, job, ref.Digest) }
 }
 
-// kept is payloads, but skips deleted ones.
+// kept is like payloads, but skips deleted ones.
 func (l Logs) kept(ctx context.Context, job string) joblog.Payloads {
 	return func(ref events.Ref) ([]byte, error) {
 		data, err := l.client.bus.Blobs().Get(ctx, job, ref.Digest)

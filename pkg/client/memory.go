@@ -15,7 +15,7 @@ import (
 // Memory manages what experts remember of users.
 type Memory struct{ client *Client }
 
-// Memory returns what experts remember of users.
+// Memory returns the operations on what experts remember of users.
 func (k Knowledge) Memory() Memory { return Memory(k) }
 
 func (m Memory) store() memory.Store { return memory.New(m.client.bus.Memory()) }

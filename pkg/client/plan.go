@@ -28,10 +28,10 @@ type PlanAnswer struct {
 	Plan   *PlanBoard  `json:"plan,omitempty"`
 	Plans  []PlanBoard `json:"plans,omitempty"`
 	Active string      `json:"active,omitempty"`
-	// Removed are the ids of plans that had to go for a new one: a book keeps a limited number.
+	// Removed are the ids of plans that were removed to make room for a new one: a book keeps a limited number.
 	Removed []string `json:"removed,omitempty"`
-	// Request is the value for events.Request.Plan that runs the plan document, for get; for a job it has the results of the
-	// steps as execution_res, if it is not too large.
+	// Request, in the answer to get, is the value of events.Request.Plan that runs the plan document. For a job it has the
+	// results of the steps as execution_res, unless it would become too large.
 	Request json.RawMessage `json:"request,omitempty"`
 	// JobID, Status and PlanVersion describe the job, if the plan is its graph.
 	JobID       string        `json:"job_id,omitempty"`

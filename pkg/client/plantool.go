@@ -29,7 +29,7 @@ type PlanTool struct {
 	Key string
 }
 
-// Name is the tool's name for the model.
+// Name returns the tool's name for the model.
 func (PlanTool) Name() string { return "planning" }
 
 // Description tells the model when to use the tool.
@@ -39,7 +39,7 @@ func (PlanTool) Description() string {
 		"update gives the steps that are left instead of those that have not begun, and finish ends the job with your step when its goal is reached."
 }
 
-// Schema is the JSON Schema of the parameters.
+// Schema returns the JSON Schema of the parameters.
 func (PlanTool) Schema() json.RawMessage { return json.RawMessage(planSchema) }
 
 const planSchema = `{

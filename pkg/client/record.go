@@ -10,14 +10,14 @@ import (
 
 // Record is one stored message of a job's log in an export file, one JSON object per line. The body survives byte for byte.
 type Record struct {
-	// Subject is the subject in the log.
+	// Subject is the subject on which the message was stored.
 	Subject string
-	// Header holds all of its headers.
+	// Header holds all headers of the message.
 	Header map[string][]string
 	// Seq is its sequence in the original log, Time that log's timestamp.
 	Seq  uint64
 	Time time.Time
-	// Body is the message's body.
+	// Body is the body of the message.
 	Body []byte
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
-// Result is the result of an ended job.
+// Result is what an ended job leaves: an answer, files, or the reason why there is none.
 type Result struct {
 	Status events.Status
 	// Value is the answer, nil if there is none; a payload that is not JSON is returned as a string.

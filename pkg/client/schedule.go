@@ -76,8 +76,8 @@ func (s Schedules) Pause(ctx context.Context, id string, w schedule.Word) (*Sche
 	return s.do(ctx, "pause", id, w)
 }
 
-// Resume continues a paused schedule with the next due time from now on; those that passed meanwhile are skipped. Errors:
-// ErrConflict if it is not paused, ErrNotFound, bus.ErrUnavailable without a scheduler.
+// Resume continues a paused schedule with the next due time from now on; those that passed while it was paused are skipped.
+// Errors: ErrConflict if it is not paused, ErrNotFound, bus.ErrUnavailable without a scheduler.
 func (s Schedules) Resume(ctx context.Context, id string, w schedule.Word) (*Schedule, error) {
 	return s.do(ctx, "resume", id, w)
 }

@@ -30,10 +30,10 @@ type Session struct {
 	User  string `json:"user,omitempty"`
 	Title string `json:"title,omitempty"`
 	State string `json:"state"`
-	// Created and Updated are the times of its begin and its last change.
+	// Created and Updated are the times of its beginning and its last change.
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
-	// Total counts all jobs; Jobs lists the latest of them, oldest first; Threads are their threads.
+	// Total counts all jobs; Jobs lists the latest of them, oldest first; Threads are the threads of those.
 	Total   int          `json:"total"`
 	Threads []string     `json:"threads,omitempty"`
 	Jobs    []SessionJob `json:"jobs"`

@@ -67,7 +67,7 @@ type Unanswered struct {
 	Reason  string `json:"reason"`
 }
 
-// Ask is Submit, but returns a Receipt.
+// Ask is like Submit, but returns a Receipt.
 func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
 	if faults := r.Validate(); len(faults) > 0 {
 		return Receipt{}, faults
@@ -262,7 +262,7 @@ func (c *Client) enqueue(ctx context.Context, receipt *Receipt, body []byte) err
 	ctx, cancel := context.WithTimeout(ctx, admission)
 	defer cancel()
 	seen, ended := make(chan struct{}, 1), make(chan struct{})
-	go func() { // Ends with ctx at the latest; waited for below.
+	go func() { // Ends with ctx at the latest, and is waited for below.
 		defer close(ended)
 		if c.appears(ctx, id) == nil {
 			seen <- struct{}{}
@@ -282,7 +282,7 @@ func (c *Client) enqueue(ctx context.Context, receipt *Receipt, body []byte) err
 	return nil
 }
 
-// queued are the headers of a request in the queue.
+// queued returns the headers of a request in the queue.
 func queued(ctx context.Context, id string) map[string][]string {
 	header := bus.RequestHeader(ctx)
 	header[events.HeaderMsgID] = []string{id}

@@ -72,7 +72,8 @@ func (a Archive) Export(ctx context.Context, job string, now time.Time) (*Export
 	return x, nil
 }
 
-// timeline is the history of the job's graph; nil if the log cannot be folded, which an export is often made to find out.
+// timeline returns the history of the job's graph; nil if the log cannot be folded, which an export is often made to
+// find out.
 func (x *Export) timeline() json.RawMessage {
 	var c canvas.Canvas
 	for e, err := range x.Resolved() {
@@ -158,7 +159,7 @@ func (a Archive) bringBlobs(ctx context.Context, x *Export) error {
 
 // holds checks that every record of another export is among these, in the same order. Facts that the scheduler derives do
 // not count, since it may have added some, or published them before the import. If an import brought an unclaimed run,
-// another end of it is accepted: such a run may have been executed here meanwhile, and that end counts.
+// another end of it is accepted: such a run may have been executed here in the meantime, and that end counts.
 func (x *Export) holds(other *Export) error {
 	mine, theirs := events.NewNames(x.Prefix).Prefix(), events.NewNames(other.Prefix).Prefix()
 	at := 0

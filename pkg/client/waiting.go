@@ -44,12 +44,12 @@ func (c *Client) absent(ctx context.Context, job string) error {
 	}
 	soon, cancel := context.WithTimeout(ctx, admissionBound)
 	defer cancel()
-	if closed, err := SupplyOf(c).Admission(soon); err == nil && closed != nil { // It only adds detail, too.
+	if closed, err := SupplyOf(c).Admission(soon); err == nil && closed != nil { // This too only adds detail.
 		f.Message += "; " + closed.Message + ": " + closed.Cause
 		f.Hint = closed.Hint + "; or `jobgraph stop " + job + "`"
 	}
 	return fmt.Errorf("%w: %w: %w", ErrNotFound, ErrNotAdmitted, f)
 }
 
-// admissionBound limits the question why no job is admitted.
+// admissionBound limits the wait for the answer why no job is admitted.
 const admissionBound = time.Second

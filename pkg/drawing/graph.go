@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Graph is the graph to draw.
+// Graph is what Draw draws: nodes, each with the nodes that it depends on.
 type Graph struct {
 	// Title is printed above the picture.
 	Title string `json:"title,omitempty"`
@@ -40,7 +40,7 @@ func (n Node) label() string {
 	return n.ID
 }
 
-// Formats are the formats that Draw supports.
+// Formats returns the formats that Draw supports.
 func Formats() []string { return []string{"ascii", "mermaid", "dot", "svg"} }
 
 // Draw writes the graph in one of Formats. width limits the columns, for ascii; 0 means no limit. Titles and names may come

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Sizes in pixels.
+// The sizes of boxes and gaps in pixels.
 const (
 	boxHeight = 52
 	boxLeast  = 176
@@ -135,7 +135,7 @@ func (p *placing) wanted(i int) int {
 // span is the part of a row that a box takes.
 type span struct{ from, to int }
 
-// rows are the rows of a layer, each with what is taken, from left to right.
+// rows are the rows of a layer, each with the spans that boxes take, from left to right.
 type rows [][]span
 
 // take occupies a span.

@@ -33,7 +33,7 @@ func svg(g Graph) string {
 	return b.String()
 }
 
-// path is the line of an edge from the bottom of one box, through its bends, to the top of another.
+// path returns the line of an edge from the bottom of one box, through its bends, to the top of another.
 func (l *Layout) path(e Edge) string {
 	from, to := l.Places[e.From], l.Places[e.To]
 	points := append([]int{from.X + from.Width/2, from.Y + from.Height}, e.Via...)

@@ -19,7 +19,7 @@ const (
 	HeaderSkippable = "ce-skippable" // "true" for kinds that a reader may skip if it does not know them.
 	HeaderTrace     = "traceparent"
 	HeaderMsgID     = "Nats-Msg-Id"
-	HeaderZone      = "Jobgraph-Timezone" // The time zone of who sends a request; used if request, session and user have none.
+	HeaderZone      = "Jobgraph-Timezone" // The time zone of the sender of a request; used if request, session and user have none.
 )
 
 // Message is one message, independent of any bus library.

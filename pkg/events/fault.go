@@ -32,7 +32,7 @@ const (
 	CodeBudget           Code = "budget_exceeded"           // Tokens, cost, steps or rounds are used up.
 	CodeDeadline         Code = "deadline_exceeded"         // The job's deadline has passed.
 	CodeTimeout          Code = "timeout"                   // A SubJob ran longer than allowed.
-	CodeCancelled        Code = "cancelled"                 // Stopped while it ran.
+	CodeCancelled        Code = "cancelled"                 // The SubJob was stopped while it ran.
 	CodeFailedByHand     Code = "failed_by_request"         // The failure was requested.
 	CodeUnavailable      Code = "unavailable"               // The bus, a model or a required service is unreachable.
 	CodeNotPermitted     Code = "not_permitted"             // The sender lacks the right, or a model or its provider declines; an expert that reports it is not tried again.
@@ -59,7 +59,7 @@ type Fault struct {
 	RawRef  *Ref   `json:"raw_ref,omitempty"` // RawRef refers to the raw bytes stored for diagnosis.
 }
 
-// Error returns place, message and cause on one line.
+// Error returns the place, the message and the cause on one line.
 func (f *Fault) Error() string {
 	parts := []string{f.Field, f.Message, f.Cause}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")

@@ -18,7 +18,7 @@ const (
 // Reserved SubJob ids, for work that is not a step of the plan.
 const (
 	PlanID  = "~plan"  // The planning of the whole job.
-	FinalID = "~final" // The finalisation by an expert.
+	FinalID = "~final" // The finalisation of the result by an expert.
 )
 
 // PlannerPool and PlannerExpert address planning work; DefaultPool serves all experts that name no pool.

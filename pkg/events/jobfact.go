@@ -45,12 +45,12 @@ type Rules struct {
 	// Tokens and CostUSD are the job's budgets; 0 means none.
 	Tokens        int64         `json:"tokens"`
 	CostUSD       float64       `json:"cost_usd"`
-	FailurePolicy FailurePolicy `json:"failure_policy"` // FailurePolicy says what happens when a SubJob has FAILED finally.
+	FailurePolicy FailurePolicy `json:"failure_policy"` // FailurePolicy says what happens when a SubJob has FAILED for good.
 	Finalize      string        `json:"finalize"`       // Finalize is "tails", "none", "summary", "report" or "expert:<id>"; the planner may choose instead of "tails".
 	// Lease is how long a claim holds without renewal; LeaseMargin is an additional wait before a closed run is replaced.
 	Lease       Duration `json:"lease"`
 	LeaseMargin Duration `json:"lease_margin"`
-	Timezone    string   `json:"timezone,omitempty"` // Timezone is the time zone of the person: that of request, session, user or caller; empty if none of them says one.
+	Timezone    string   `json:"timezone,omitempty"` // Timezone is the time zone of the person: that of request, session, user or caller; empty if none of them names one.
 	Retention   Duration `json:"retention"`          // Retention is how long the job is kept after its end; 0 means for ever.
 }
 
@@ -166,12 +166,12 @@ type GraphReplaced struct {
 	Cause       uint64   `json:"cause"`             // Cause is the sequence of the event that caused it.
 }
 
-// SessionMoved is the begin or end of the session of a handed-off SubJob.
+// SessionMoved is the beginning or the end of the session of a handed-off SubJob.
 type SessionMoved struct {
 	Session string `json:"session"`          // Session is its id; Thread is the thread of the request, which the session keeps.
 	Thread  string `json:"thread,omitempty"` // Thread is empty if the request has none.
 	SubJob  string `json:"subjob"`           // SubJob is the handed-off SubJob.
-	Status  Status `json:"status"`           // Status is READY at the begin, and FINISHED, FAILED, STOPPED or LEGACY at the end.
+	Status  Status `json:"status"`           // Status is READY at the beginning, and FINISHED, FAILED, STOPPED or LEGACY at the end.
 	Cause   uint64 `json:"cause"`            // Cause is the sequence of the event that caused it.
 }
 
@@ -182,7 +182,7 @@ type JobAdvanced struct {
 	Transitions []Transition `json:"transitions"` // Transitions are in the order in which they happened.
 }
 
-// Transition is one transition of one SubJob.
+// Transition is one change of the status of a SubJob.
 type Transition struct {
 	SubJob     string `json:"subjob"`        // SubJob is the SubJob that moved.
 	Run        int    `json:"run,omitempty"` // Run is the run that moved.

@@ -40,7 +40,7 @@ const (
 
 // Definition describes a kind.
 type Definition struct {
-	Kind      Kind       // Kind is the name.
+	Kind      Kind       // Kind is the name of the kind.
 	New       func() any // New returns an empty payload to decode into.
 	Control   bool       // Control events share the single subject ….control of their job.
 	Run       bool       // Run events have SubJob and run as the last two tokens of their subject.
@@ -104,7 +104,7 @@ const typePrefix, typeSuffix = "io.jobgraph.", ".v1"
 // Type returns the CloudEvents type of a kind.
 func (k Kind) Type() string { return typePrefix + string(k) + typeSuffix }
 
-// KindOf parses a CloudEvents type or a bare kind; ok is false if it is neither of ours.
+// KindOf parses a CloudEvents type or a bare kind; ok is false if it is not one of ours.
 func KindOf(ceType string) (k Kind, ok bool) {
 	k, version := kindOf(ceType)
 	return k, version == "v1"

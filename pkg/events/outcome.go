@@ -5,7 +5,7 @@ import "slices"
 // Outcome is how a run of a SubJob ended.
 type Outcome string
 
-// The four outcomes (Chat2Graph's WorkflowStatus; ancestors C5).
+// The four outcomes, those of Chat2Graph's WorkflowStatus.
 const (
 	Success        Outcome = "SUCCESS"
 	ExecutionError Outcome = "EXECUTION_ERROR"
@@ -38,7 +38,7 @@ const (
 // Terminal reports whether only an explicit control event can move a job on from s.
 func (s Status) Terminal() bool { return s == Finished || s == Failed || s == Stopped }
 
-// FailurePolicy is what a job does when a SubJob has FAILED finally.
+// FailurePolicy is what a job does when a SubJob has FAILED for good.
 type FailurePolicy string
 
 // The failure policies.

@@ -22,7 +22,7 @@ type Asked struct {
 	Truncated int    `json:"truncated,omitempty"` // Truncated is how many bytes of Text were left out at its end.
 }
 
-// String is the prompt for people.
+// String returns the prompt for people.
 func (p *Prompt) String() string {
 	var b strings.Builder
 	for i, m := range p.Messages {

@@ -17,7 +17,7 @@ type Request struct {
 	ID            string                     `json:"id,omitempty"`             // ID is the job's id, [A-Za-z0-9_-]{1,64}, not dashes alone; intake makes one if it is empty. Requests with the same id are the same job.
 	Context       string                     `json:"context,omitempty"`        // Context is information for the experts besides the goal.
 	Session       string                     `json:"session,omitempty"`        // Session groups jobs into a conversation.
-	New           bool                       `json:"new,omitempty"`            // New makes a job of a request that would else answer a question that is open in its session.
+	New           bool                       `json:"new,omitempty"`            // New makes a new job of a request that would otherwise answer a question that is open in its session.
 	Thread        string                     `json:"thread,omitempty"`         // Thread is one conversation inside a session.
 	User          string                     `json:"user,omitempty"`           // User is the person for whom the job runs.
 	Locale        string                     `json:"locale,omitempty"`         // Locale is the language of goals and answers, BCP 47.
@@ -51,7 +51,7 @@ type Request struct {
 // Unanswered is what planning does when something is missing and no person says it.
 type Unanswered string
 
-// The policies.
+// The policies for a missing answer.
 const (
 	Assume         Unanswered = "assume" // Plan with stated assumptions.
 	FailUnanswered Unanswered = "fail"   // Fail with CodeMissingContext.
@@ -68,7 +68,7 @@ type Limits struct {
 	Deadline       *Duration `json:"deadline,omitempty"`        // Deadline is how long the job may take from its admission.
 	Tokens         *int64    `json:"tokens,omitempty"`          // Tokens is the most model tokens the job may spend.
 	CostUSD        *float64  `json:"cost_usd,omitempty"`        // CostUSD is the most money the job may spend, in US dollars.
-	Concurrency    *int      `json:"concurrency,omitempty"`     // Concurrency is the most SubJobs of the job that run at once; 0 means no limit.
+	Concurrency    *int      `json:"concurrency,omitempty"`     // Concurrency is how many SubJobs may run at once; 0 means no limit.
 	ConcurrencyKey string    `json:"concurrency_key,omitempty"` // ConcurrencyKey groups jobs: of all SubJobs of all jobs with the same key, at most KeyConcurrency run at once.
 	KeyConcurrency *int      `json:"key_concurrency,omitempty"` // KeyConcurrency is the limit of ConcurrencyKey.
 	// Answer is how long a question of the planner stays open, and one of an expert that sets no time itself; 0 means for ever. Nil leaves
@@ -76,8 +76,8 @@ type Limits struct {
 	Answer *Duration `json:"answer,omitempty"`
 }
 
-// UnattendedAnswer is how long a question of an expert stays open that sets no time, in runs of schedules and unattended jobs whose request
-// does not say.
+// UnattendedAnswer is how long an expert's question that sets no time itself stays open, in runs of schedules and in unattended jobs, if
+// the request does not say.
 const UnattendedAnswer = Duration(24 * time.Hour)
 
 // Validate reports all faults of the values; whether experts exist is up to the planner.

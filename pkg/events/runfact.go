@@ -12,7 +12,7 @@ type SubJobStarted struct {
 	Started time.Time `json:"started,omitzero"` // Started is when the claim was made, by the runner's clock.
 }
 
-// SubJobProgressed is a milestone.
+// SubJobProgressed reports a milestone of a run.
 type SubJobProgressed struct {
 	Message string `json:"message,omitempty"` // Message is shown to people.
 	Done    int    `json:"done,omitempty"`    // Done is how much of Total is done, in whatever the work counts.
@@ -88,7 +88,7 @@ type SubJobClosed struct {
 // InputKind is the kind of a request for input.
 type InputKind string
 
-// The kinds of input.
+// The kinds of input that a run can request.
 const (
 	InputClarification InputKind = "clarification" // A question in words.
 	InputReview        InputKind = "review"        // Accept, edit or reject a plan.

@@ -76,11 +76,11 @@ type Work struct {
 // Tenure says that earlier runs of a SubJob belonged to another pool than its current ones. Of that pool's records, only those of
 // runs up to Run count.
 type Tenure struct {
-	Pool string `json:"pool"` // Pool is the pool; empty for records on the subject without one.
+	Pool string `json:"pool"` // Pool is the name of the pool; empty for records on the subject without one.
 	Run  int    `json:"run"`  // Run is the last run in it.
 }
 
-// Result is the result of a predecessor.
+// Result is the result of a predecessor, inline or by reference.
 type Result struct {
 	Output    json.RawMessage `json:"output,omitempty"`     // Output is the result, any JSON, if it is inline.
 	OutputRef *Ref            `json:"output_ref,omitempty"` // OutputRef refers to it if it is stored as a blob.
@@ -92,7 +92,7 @@ type Result struct {
 // JournalType is the type of a journal record.
 type JournalType string
 
-// The records of a journal.
+// The types of records in a journal.
 const (
 	JournalClaimed  JournalType = "claimed"  // An owner claims the run until now + lease.
 	JournalRenewed  JournalType = "renewed"  // The owner renews its claim.
@@ -118,8 +118,8 @@ type JournalRecord struct {
 }
 
 // SandboxTag begins the tag with a program's sandbox level and why it is not stricter; ToolsTag begins a tag with tools of the card that
-// are not offered, separated by commas, and after a space why; BuiltinTag marks cards of Jobgraph, and
-// CastTag begins tags that name the planning profiles that a built-in card is for.
+// are not offered, separated by commas, and after a space why; BuiltinTag marks cards of Jobgraph, and CastTag begins tags that name the
+// planning profiles that a built-in card is for.
 const (
 	SandboxTag = "sandbox:"
 	ToolsTag   = "tools:"
@@ -130,21 +130,21 @@ const (
 // Card describes an expert to planners and people. It is stored in the experts bucket under its id.
 type Card struct {
 	ID           string          `json:"id"`                      // ID is part of subjects.
-	Name         string          `json:"name"`                    // Name is for people and for plans.
+	Name         string          `json:"name"`                    // Name is what people and plans call the expert.
 	Description  string          `json:"description,omitempty"`   // Description says what the expert is good for.
 	Kind         string          `json:"kind"`                    // Kind is "command", "nats", "func" or a later one.
 	Pool         string          `json:"pool,omitempty"`          // Pool is the runner pool that serves it, DefaultPool when empty.
 	Pure         bool            `json:"pure,omitempty"`          // Pure experts have no effects: their work may run more than once, and the first report wins.
-	Skills       []string        `json:"skills,omitempty"`        // Skills are for selection.
-	Tags         []string        `json:"tags,omitempty"`          // Tags are for selection as well.
+	Skills       []string        `json:"skills,omitempty"`        // Skills say what the expert can do, for its selection.
+	Tags         []string        `json:"tags,omitempty"`          // Tags are words for its selection.
 	Examples     []string        `json:"examples,omitempty"`      // Examples are typical requests in people's words.
 	Languages    []string        `json:"languages,omitempty"`     // Languages are those that it knows, BCP 47 tags or their English names; empty means any.
 	Hidden       bool            `json:"hidden,omitempty"`        // Hidden experts are never used in plans of a model.
 	Disabled     bool            `json:"disabled,omitempty"`      // Disabled experts are not used in plans.
 	Passthrough  bool            `json:"passthrough,omitempty"`   // Passthrough experts get a whole goal as one SubJob, without planning.
 	Concurrency  int             `json:"concurrency,omitempty"`   // Concurrency limits the concurrent runs on one runner; 0 means the runner's limit.
-	Timeout      *Duration       `json:"timeout,omitempty"`       // Timeout is the default for its SubJobs.
-	Retries      *int            `json:"retries,omitempty"`       // Retries are the default for its SubJobs.
+	Timeout      *Duration       `json:"timeout,omitempty"`       // Timeout is the default time limit of its SubJobs.
+	Retries      *int            `json:"retries,omitempty"`       // Retries is the default retry limit of its SubJobs.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"` // OutputSchema is the JSON Schema of its results.
 	Batches      bool            `json:"batches,omitempty"`       // Batches is true if the runner also accepts batches of work of its pool.
 	Runner       string          `json:"runner,omitempty"`        // Runner is the runner that announced the card.

@@ -16,10 +16,10 @@ type written interface {
 // Verbatim is a payload already encoded by Marshal; it is passed on unchanged.
 type Verbatim []byte
 
-// MarshalJSON returns the bytes.
+// MarshalJSON returns the bytes unchanged.
 func (v Verbatim) MarshalJSON() ([]byte, error) { return v, nil }
 
-// Marshal is json.Marshal, without reflection for the most frequent types.
+// Marshal is like json.Marshal, without reflection for the most frequent types.
 func Marshal(v any) ([]byte, error) {
 	if done, ok := v.(Verbatim); ok {
 		return done, nil
@@ -30,7 +30,7 @@ func Marshal(v any) ([]byte, error) {
 	}
 	room := 512
 	if work, is := v.(*Work); is {
-		room += 128 + len(work.Brief) + 2*len(work.Goal) + 2*len(work.Context) // Both occur twice.
+		room += 128 + len(work.Brief) + 2*len(work.Goal) + 2*len(work.Context) // Goal and context occur twice.
 	}
 	w := plainjson.NewWriter(room)
 	p.write(w)

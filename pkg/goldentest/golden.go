@@ -13,7 +13,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // Update reports whether the test was started with -update.
 func Update() bool { return *update }
 
-// Same fails the test if a text is not what a file says. With -update the file says it afterwards.
+// Same fails the test if a text differs from the golden file. With -update it writes the text into the file instead.
 func Same(tb testing.TB, file, got string) {
 	tb.Helper()
 	if *update {

@@ -12,7 +12,7 @@ type Run struct {
 }
 
 // Live returns the live runs of steps in the order of the graph, and runs that were closed from outside as long as their worker may
-// not know it. It visits all nodes.
+// not have noticed. It visits all nodes.
 func (j *Job) Live(yield func(Run) bool) {
 	for _, n := range j.dag.nodes {
 		if !n.step() {

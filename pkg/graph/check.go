@@ -17,8 +17,8 @@ type planCheck struct {
 // replacedSince is the first version of the rules in which a plan of the whole job may keep conditions that read a split SubJob.
 const replacedSince = 4
 
-// checkPlan reports the first thing that makes a plan no graph. Planners report every fault to people; this is the core's
-// own guard, so that nothing it builds can hang. A plan of the whole job may name steps that exist.
+// checkPlan reports the first reason why a plan cannot become a graph. Planners report every fault to people; this is the
+// core's own guard, so that nothing it builds can hang. A plan of the whole job may name steps that exist.
 func checkPlan(g *dag, rules *events.Rules, p *events.Plan, whole bool) *events.Fault {
 	return planCheck{g, rules}.graph(p, whole)
 }

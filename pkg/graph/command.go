@@ -9,21 +9,21 @@ import (
 // CommandKind is what a command asks the scheduler to do.
 type CommandKind string
 
-// The commands.
+// The kinds of commands.
 const (
-	// RunSubJob publishes the work of a run. Pending until the run starts, reports, parks or is closed.
+	// RunSubJob publishes the work of a run. It is pending until the run starts, reports, parks or is closed.
 	RunSubJob CommandKind = "run_subjob"
 	// CloseRun fences a run: append closed(run) to its journal, purge its work message, tell its worker over core NATS, then
-	// publish subjob.closed. Pending until that is read back.
+	// publish subjob.closed. It is pending until that is read back.
 	CloseRun CommandKind = "close_run"
-	// ArmTimer schedules timer.fired. Pending until it fires or is no longer needed.
+	// ArmTimer schedules timer.fired. It is pending until it fires or is no longer needed.
 	ArmTimer CommandKind = "arm_timer"
 	// CloseInput publishes input.closed for a request that expired or is no longer needed.
 	CloseInput CommandKind = "close_input"
-	// StateFact publishes a fact of the scheduler itself. Pending until it is read back.
+	// StateFact publishes a fact of the scheduler itself. It is pending until it is read back.
 	StateFact CommandKind = "state_fact"
-	// EndJob publishes the terminal fact, only if the job's control subject still ends at Expect. Pending until it is
-	// read back.
+	// EndJob publishes the terminal fact, only if the job's control subject still ends at Expect. It is pending until
+	// it is read back.
 	EndJob CommandKind = "end_job"
 	// ReapJob deletes everything of the job: work, timers, journal, blobs, log, state, in this order.
 	ReapJob CommandKind = "reap_job"
@@ -123,7 +123,7 @@ type Input struct {
 // Verdict is what Step did with an event.
 type Verdict string
 
-// The verdicts.
+// The possible verdicts.
 const (
 	Applied   Verdict = "applied"
 	Duplicate Verdict = "duplicate" // It had been applied before.

@@ -9,8 +9,8 @@ import (
 )
 
 // Condition is a parsed `when`: comparisons of values in the results of direct predecessors, joined by and, or, not and
-// parentheses. "survey.files > 0 and not survey.partial". An operand is "<SubJob>.<path>"; alone it is true if the value exists
-// and is not false, null, 0 or "". A missing value equals nothing.
+// parentheses, such as "survey.files > 0 and not survey.partial". An operand is "<SubJob>.<path>"; alone it is true if the value
+// exists and is not false, null, 0 or "". A missing value equals nothing.
 type Condition struct {
 	op          string
 	left, right *Condition
@@ -42,7 +42,7 @@ func ParseCondition(text string) (*Condition, error) {
 	return c, nil
 }
 
-// condition is ParseCondition for a text that was checked before.
+// condition is like ParseCondition, for a text that was checked before.
 func condition(text string) *Condition {
 	c, err := ParseCondition(text)
 	if err != nil {
@@ -295,7 +295,7 @@ func Select(doc json.RawMessage, path string) (json.RawMessage, bool) {
 	return doc, true
 }
 
-// scalar is a JSON scalar as conditions compare it; anything else counts as true.
+// scalar returns a JSON scalar as conditions compare it; anything else counts as true.
 func scalar(raw json.RawMessage) any {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
@@ -320,7 +320,7 @@ func Compared(raw json.RawMessage) json.RawMessage {
 	}
 	short, err := json.Marshal(v)
 	if err != nil {
-		return nil // Not reached: scalars always are JSON.
+		return nil // This is not reached: a scalar can always be encoded.
 	}
 	return short
 }

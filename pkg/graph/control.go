@@ -144,7 +144,7 @@ func (c *requests) reopen() {
 	}
 }
 
-// stranded are the STOPPED nodes of an ended job: they return with the job.
+// stranded returns the STOPPED nodes of an ended job: they return with the job.
 func (c *requests) stranded() []*node {
 	if !c.job.Status.Terminal() {
 		return nil

@@ -26,7 +26,7 @@ type pair struct {
 // statuses are the statuses of SubJobs, in the order of tally.
 var statuses = [...]events.Status{events.Created, events.Ready, events.Running, events.Waiting, events.Finished, events.Failed, events.Stopped, events.Legacy}
 
-// place is the index of a status in statuses.
+// place returns the index of a status in statuses.
 func place(s events.Status) int {
 	switch s {
 	case events.Created:
@@ -69,7 +69,7 @@ func (g *dag) lastResult() uint64 {
 	return last
 }
 
-// tails are the SubJobs whose results make the job's result: those that no finished successor has used.
+// tails returns the SubJobs whose results make the job's result: those that no finished successor has used.
 func (g *dag) tails() []int32 {
 	var tails []int32
 	for _, n := range g.nodes {
@@ -219,7 +219,7 @@ func (g *dag) replacements(p *node) []*node {
 	return found
 }
 
-// value is what a condition reads: the first value among the sources; nil if there is none.
+// value returns what a condition reads: the first value among the sources; nil if there is none.
 func (g *dag) value(n *node, name, path string) any {
 	for _, p := range g.sources(n, name) {
 		if raw, ok := p.Selected[path]; ok && p.Status == events.Finished {
@@ -268,7 +268,7 @@ func (g *dag) in(statuses ...events.Status) []*node {
 
 func (g *dag) number(s events.Status) int { return g.tally[place(s)] }
 
-// size is the number of SubJobs of the current graph.
+// size returns the number of SubJobs of the current graph.
 func (g *dag) size() int {
 	total := 0
 	for _, n := range g.tally[:place(events.Legacy)] {

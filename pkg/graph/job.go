@@ -18,8 +18,8 @@ var (
 	ErrRules = errors.New("the job is decided by newer rules")
 )
 
-// Job is the state of one job, changed in place by Step. One owner; not safe for concurrent use; not to be copied, since its
-// parts know each other.
+// Job is the state of one job, changed in place by Step. It has one owner and is not safe for concurrent use. It must not be copied,
+// since its parts refer to each other.
 //
 // Each part owns what it derives from the saved State, and calls only those before it in this list: that is the order of the fields.
 type Job struct {

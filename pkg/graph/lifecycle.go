@@ -94,7 +94,7 @@ func (l *lifecycle) planningStated() {
 	}
 }
 
-// movedTo is the fact that a job has reached a status.
+// movedTo returns the kind of the fact that a job has reached a status.
 func movedTo(s events.Status) events.Kind {
 	switch s {
 	case events.Planning:

@@ -61,7 +61,7 @@ func (n *node) move(pool string) {
 	n.Pool = pool
 }
 
-// poolSince is the last run in another pool; 0 for none.
+// poolSince returns the last run in another pool; 0 for none.
 func (n *node) poolSince() int {
 	if len(n.Former) == 0 {
 		return 0

@@ -72,5 +72,5 @@ func (o *outbox) facts(out []Command) []Command {
 
 func factID(f Fact) CommandID { return CommandID{Kind: StateFact, Key: string(f.Kind) + "~" + f.Key} }
 
-// restore takes over the facts of a saved state, none of which counts as delivered.
+// restore marks the facts of a saved state as not delivered.
 func (o *outbox) restore() { o.sent.facts = make([]bool, len(o.job.Facts)) }

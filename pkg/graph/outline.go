@@ -84,8 +84,8 @@ func (j *Job) Steps(yield func(int, *SubJobState) bool) {
 	}
 }
 
-// Stand fills in the place of a SubJob, with at most this many predecessors and as many successors, in their order. Its time is
-// linear in the number of neighbours; it reuses the space of s.
+// Stand fills in the place of a SubJob, with up to most predecessors and as many successors, in their order. Its time is linear
+// in the number of neighbours; it reuses the space of s.
 func (j *Job) Stand(subjob string, most int, s *Standing) {
 	j.outline.update()
 	*s = Standing{Of: len(j.outline.order), Before: s.Before[:0], After: s.After[:0]}
@@ -114,10 +114,10 @@ func (o *outline) first(list []int32, most int, into []Placed) (found []Placed, 
 	return into, more
 }
 
-// Size is the number of steps of the present graph.
+// Size returns the number of steps of the present graph.
 func (j *Job) Size() int { return j.dag.size() }
 
-// Number is how many steps of the present graph have a status.
+// Number returns how many steps of the present graph have a status.
 func (j *Job) Number(s events.Status) int { return j.dag.number(s) }
 
 // SubJob returns the state of a SubJob, even of one that is no longer part of the graph; nil for an unknown one. It is valid until

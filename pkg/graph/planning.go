@@ -77,7 +77,7 @@ func (pl *planning) keeps(n *node, s *events.SubJob) bool {
 	return true
 }
 
-// limit takes over changes of a plan that do not affect a run in progress.
+// limit adopts those changes of a plan that do not affect a run in progress.
 func (pl *planning) limit(n *node, s *events.SubJob) {
 	n.Title = cut(s.Title, 120)
 	n.RetryLimit = value(s.Retries, pl.job.Rules.Retries)
@@ -87,7 +87,7 @@ func (pl *planning) limit(n *node, s *events.SubJob) {
 	}
 }
 
-// describe writes the plan's text of a SubJob into its node.
+// describe writes what a plan says about a SubJob into its node.
 func (pl *planning) describe(n *node, s *events.SubJob) {
 	n.Expert, n.Pool, n.Pure = s.Expert, s.Pool, s.Pure
 	if !events.ValidID(n.Pool) {
@@ -125,7 +125,7 @@ func (pl *planning) arrive(fresh []*node, p *events.Plan, scope string) {
 	}
 }
 
-// replaced starts a new version of the graph and puts the fact of it into the outbox, unless it is the first.
+// replaced starts a new version of the graph and puts the fact about it into the outbox, unless it is the first.
 func (pl *planning) replaced(subjob string, added, removed []string) {
 	pl.job.PlanVersion++
 	if pl.job.PlanVersion == 1 {
@@ -255,7 +255,7 @@ func (pl *planning) graphCreated(n *node, e *events.Event, d *events.GraphCreate
 	pl.splice(n, d.Plan)
 }
 
-// advise takes over the notices of a plan and, unless the request has one, the failure policy of its profile.
+// advise adopts the notices of a plan and, unless the request has one, the failure policy of its profile.
 func (pl *planning) advise(d *events.GraphCreated) {
 	pl.job.Notices = nil
 	for i := range d.Notices[:min(len(d.Notices), MaxNotices)] {

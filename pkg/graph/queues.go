@@ -4,7 +4,7 @@ import "github.com/jobgraph/jobgraph/pkg/events"
 
 // Lane is the work of a job in one pool, as far as this process has limited it.
 type Lane struct {
-	// Pool is the pool.
+	// Pool is the name of the pool.
 	Pool string
 	// Queued counts admitted runs that are not executing yet according to the log: a long run is no longer queued once it is
 	// RUNNING.
@@ -15,7 +15,7 @@ type Lane struct {
 	Behind int
 }
 
-// lane is a Lane with its waiting nodes, the first at from; some may not need work any more.
+// lane is a Lane with its waiting nodes, beginning at from; some of them may no longer need work.
 type lane struct {
 	Lane
 	behind []int32
@@ -33,9 +33,9 @@ type queues struct {
 	admitted map[string]int
 }
 
-// PendingWithin is Pending for a process that does not publish all work at once: the gate is asked once for each pending run. A
-// refused run waits, in the order of the graph, until Release admits it. All other commands are given as usual. Waiting runs are
-// not stored: a cold start asks the gate again.
+// PendingWithin is like Pending, for a process that does not publish all work at once: the gate is asked once for each pending
+// run. A refused run waits, in the order of the graph, until Release admits it. All other commands are given as usual. Waiting
+// runs are not stored: a cold start asks the gate again.
 func (j *Job) PendingWithin(gate func(pool string) bool) []Command {
 	j.queues.gate = gate
 	defer func() { j.queues.gate = nil }()
@@ -51,7 +51,7 @@ func (j *Job) Release(pool string, n int) (released int) {
 		l.from++
 		m.behind = false
 		if m.runPending() && j.queues.admits(m) { // Otherwise it returns when its work is pending.
-			j.queues.enqueue(m) // May join another lane, because an edit has moved the node.
+			j.queues.enqueue(m) // It may join another lane, because an edit has moved the node.
 			j.outbox.attend(m)
 			released++
 		}
@@ -73,7 +73,7 @@ func (j *Job) Lanes(yield func(i int, l Lane) bool) {
 	}
 }
 
-// Address is the pool and the expert of a SubJob's next run; both are empty for an unknown SubJob.
+// Address returns the pool and the expert of a SubJob's next run; both are empty for an unknown SubJob.
 func (j *Job) Address(subjob string) (pool, expert string) {
 	if n := j.dag.find(subjob); n != nil {
 		return n.Pool, n.Expert
@@ -121,7 +121,7 @@ func (q *queues) enqueue(n *node) {
 	}
 }
 
-// dequeue ends that.
+// dequeue stops counting a node's run as queued.
 func (q *queues) dequeue(n *node) {
 	if n.lane != 0 {
 		q.lanes[n.lane-1].Queued--
@@ -138,7 +138,7 @@ func (q *queues) began(n *node) {
 	n.running = n.lane
 }
 
-// over ends that.
+// over stops counting a node's run as RUNNING.
 func (q *queues) over(n *node) {
 	if n.running != 0 {
 		q.lanes[n.running-1].Running--

@@ -41,7 +41,7 @@ const maxSelected = 256
 // maxLease limits how long a closed run can delay the next one, whatever its journal says.
 const maxLease = 24 * time.Hour
 
-// ChildSession is the session of a handed-off SubJob: its own, and the same for every run.
+// ChildSession returns the session of a handed-off SubJob: its own, and the same for every run.
 func ChildSession(job, subjob string) string { return job + "~" + subjob }
 
 // drain examines every node that an event has touched, and gives free places to waiting nodes.
@@ -159,7 +159,7 @@ func (r *runs) move(n *node, to events.Status, transition string) {
 	r.moveRun(n, to, transition, n.Run)
 }
 
-// moveRun is move for a transition of a run other than the last one.
+// moveRun is like move, for a transition of a run other than the last one.
 func (r *runs) moveRun(n *node, to events.Status, transition string, run int) {
 	if n.Status == to {
 		return
@@ -277,7 +277,7 @@ func (r *runs) selectValues(n *node, output json.RawMessage, selected map[string
 }
 
 // tellSession publishes the start of a handed-off SubJob's session when its first run is issued, and the end when the SubJob first
-// ends, also after a failure. Later runs use the same session, without events.
+// ends, even if it failed. Later runs use the same session, without events.
 func (r *runs) tellSession(n *node) {
 	next := events.KindSessionStarted
 	switch {

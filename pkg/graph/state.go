@@ -41,14 +41,15 @@ type State struct {
 	Outcome string `json:"outcome,omitempty"`
 	// Notices are the planner's messages to the person before the SubJobs begin, at most MaxNotices.
 	Notices events.Faults `json:"notices,omitempty"`
-	// Counts is the number of SubJobs per status, Progress sums it up; View and saving update both.
+	// Counts is the number of SubJobs per status, and Progress sums them up; View and saving update both.
 	Counts   map[events.Status]int `json:"counts"`
 	Progress Progress              `json:"progress"`
 	// Cost is what was spent so far.
 	Cost events.Spent `json:"cost,omitzero"`
 	// RequestSeq is the sequence of job.requested.
 	RequestSeq uint64 `json:"request_seq"`
-	// Turn counts changes of status, Epoch lives of the job: 1, and one more for each return from an end.
+	// Turn counts the changes of status. Epoch counts the lives of the job: it is 1 at first, and one more after each
+	// return from an end.
 	Turn  int `json:"turn"`
 	Epoch int `json:"epoch"`
 	// ControlSeq is the sequence of the last event on the control subject.
@@ -73,9 +74,9 @@ type State struct {
 	EndCause  uint64 `json:"end_cause,omitempty"`
 	AnswerSeq uint64 `json:"answer_seq,omitempty"`
 	Reaping   bool   `json:"reaping,omitempty"`
-	// Rules decides.
+	// Rules are the resolved limits and policies of the job.
 	Rules events.Rules `json:"rules"`
-	// Facts are published and not yet read back.
+	// Facts are the facts that were published but not yet read back.
 	Facts []Fact `json:"facts,omitempty"`
 	// Inputs are open requests for input.
 	Inputs []*InputState `json:"inputs,omitempty"`
@@ -90,7 +91,7 @@ const MaxNotices = 16
 
 // Progress counts SubJobs of the present graph.
 type Progress struct {
-	// Done have a result or were skipped, Total is all but legacy.
+	// Done counts the SubJobs that have a result or were skipped, Total all that are not legacy.
 	Done  int `json:"done"`
 	Total int `json:"total"`
 }
@@ -124,8 +125,8 @@ type InputState struct {
 	due, armed, sent bool
 }
 
-// Attempt is the number of the current or last attempt of this series, and the maximum: number is never greater than most, even if
-// the limit was lowered later.
+// Attempt returns the number of the current or last attempt of this series, and the maximum: number is never greater than most, even
+// if the limit was lowered later.
 func (n *SubJobState) Attempt() (number, most int) {
 	number = n.Attempts + 1
 	if n.Status == events.Failed && (n.Attempts > n.RetryLimit || n.Error != nil && n.Error.Code == events.CodeNotPermitted) {
@@ -145,7 +146,7 @@ type SubJobState struct {
 	Pure   bool   `json:"pure,omitempty"`
 	// Former are the pools of earlier runs, if they differ, with the last run in each.
 	Former []events.Tenure `json:"former,omitempty"`
-	// Title is for people.
+	// Title is a short heading for people.
 	Title string `json:"title,omitempty"`
 	// Session is the session of a handed-off SubJob; Told is how much of it was published: nothing, its start, or its end.
 	Session string      `json:"session,omitempty"`
@@ -168,7 +169,8 @@ type SubJobState struct {
 	Timeout    events.Duration `json:"timeout,omitempty"`
 	Attempts   int             `json:"attempts,omitempty"`
 	Rounds     int             `json:"rounds,omitempty"`
-	// When is its condition, Selects the paths that conditions of others read in its result, Selected their values.
+	// When is its condition. Selects are the paths that conditions of others read in its result, and Selected their
+	// values.
 	When     string                     `json:"when,omitempty"`
 	Selects  []string                   `json:"selects,omitempty"`
 	Selected map[string]json.RawMessage `json:"selected,omitempty"`
@@ -215,6 +217,6 @@ type Version struct {
 	Seq    uint64        `json:"seq,omitempty"`
 	// Reason is upstream_rerun, rerun, recover, replan or edit.
 	Reason string `json:"reason"`
-	// Cause is the event that replaced it.
+	// Cause is the event that replaced this result.
 	Cause uint64 `json:"cause"`
 }

@@ -30,7 +30,7 @@ var (
 	// releasers are events after which a SubJob may be able to start.
 	releasers = append(slices.Clone(endings), events.KindPlanEdited, events.KindRecoverRequested, events.KindRetryRequested,
 		events.KindRerunRequested, events.KindTimerFired, events.KindSubJobClosed)
-	// planners change the graph.
+	// planners are the events that change the graph.
 	planners = []events.Kind{events.KindGraphCreated, events.KindPlanEdited}
 	// resetters reset live work because a predecessor changes; revivers resume ended work.
 	resetters = []events.Kind{events.KindSubJobReported, events.KindRerunRequested, events.KindGraphCreated, events.KindPlanEdited}
@@ -41,8 +41,8 @@ var (
 	asked    = []events.Kind{events.KindInputRequested}
 )
 
-// Moves is the table of legal moves of SubJobs: the diagram in the documentation is generated from it, and every transition of
-// every test is checked against it.
+// Moves returns the table of legal moves of SubJobs: the diagram in the documentation is generated from it, and every transition
+// of every test is checked against it.
 func Moves() []Move { return moves }
 
 var moves = []Move{

@@ -17,11 +17,11 @@ const (
 	timerTurn     = "turn"
 )
 
-// TurnTimer is a timer that changes nothing: it brings a job with waiting work back if its scheduler has died. Its firing is an
-// event, so the owner of the job looks at its pending commands.
+// TurnTimer returns the id of a timer that changes nothing. Its firing is an event, at which the owner of the job looks at its
+// pending commands: so a job with waiting work continues even if its scheduler has died.
 func TurnTimer() string { return timerID(timerTurn, "", 0) }
 
-// ReapTimer is the timer that fires when the retention of a job that ended with this turn has passed.
+// ReapTimer returns the id of the timer that fires when the retention of a job that ended with this turn has passed.
 func ReapTimer(turn int) string { return timerID(timerReap, "", turn) }
 
 func timerID(kind, of string, number int) string {

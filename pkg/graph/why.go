@@ -102,7 +102,7 @@ func (x explanation) blocker(n *node) Blocker {
 	return b
 }
 
-// AnswerCommand is the command that closes a request of a job.
+// AnswerCommand returns the command that closes a request of a job.
 func AnswerCommand(job, request string, kind events.InputKind) string {
 	if kind == events.InputApproval || kind == events.InputReview {
 		return "jobgraph approve|reject " + job + " " + request

@@ -38,7 +38,7 @@ func (b *Brief[T]) UnmarshalYAML(node *yaml.Node) error {
 // Form returns the type of the full form.
 func (b *Brief[T]) Form() reflect.Type { return reflect.TypeFor[T]() }
 
-// brief is any Brief.
+// brief is implemented by every Brief, whatever its full form.
 type brief interface{ Form() reflect.Type }
 
 // formOf returns the type to check a node of type t against: for a Brief in full form the type of that form, so that its

@@ -8,7 +8,7 @@ import (
 
 // Exit codes of a service process.
 const (
-	ExitOK          = 0   // Ended normally.
+	ExitOK          = 0   // The process ended normally.
 	ExitFailure     = 1   // Ended with an error; for healthcheck: not ready.
 	ExitUsage       = 2   // A flag, a setting or a configuration file is wrong.
 	ExitNotFound    = 5   // Something that the service was asked to read does not exist.

@@ -41,10 +41,10 @@ type Flag struct {
 	Set func(value string) error
 }
 
-// Source is where the value of a setting comes from, weakest first.
+// Source is where the value of a setting comes from.
 type Source string
 
-// The sources of a setting.
+// The sources of a setting, the weakest first.
 const (
 	FromDefault Source = "default"
 	FromConfig  Source = "config"

@@ -14,7 +14,7 @@ import (
 // errOutside means that a value is well-formed but outside its limit, which the fault adds.
 var errOutside = errors.New("outside the limit")
 
-// String declares a text.
+// String declares a setting whose value is a text.
 func (f *Flags) String(p *string, flag Flag) {
 	flag.Set = func(value string) error {
 		if flag.Check != nil {
@@ -72,7 +72,7 @@ func (f *Flags) Duration(p *time.Duration, least, most time.Duration, flag Flag)
 	f.Add(flag)
 }
 
-// Bool declares a switch.
+// Bool declares a setting that is on or off.
 func (f *Flags) Bool(p *bool, flag Flag) {
 	flag.Switch = true
 	flag.Limit = "true or false"

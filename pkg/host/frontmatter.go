@@ -14,7 +14,7 @@ func ReadFrontMatter(path string, env Env, out any) (body string, err error) {
 	return body, err
 }
 
-// OpenFrontMatter is ReadFrontMatter for callers that may find further faults: the returned file locates them.
+// OpenFrontMatter is like ReadFrontMatter, for callers that may find further faults: the returned file locates them.
 func OpenFrontMatter(path string, env Env, out any) (body string, file *File, err error) {
 	text, err := readSmall(path)
 	if err != nil {
@@ -23,7 +23,8 @@ func OpenFrontMatter(path string, env Env, out any) (body string, file *File, er
 	return ParseFrontMatter(path, text, env, out)
 }
 
-// ParseFrontMatter is OpenFrontMatter for the text of a file; path names it in faults, and is the base of relative paths.
+// ParseFrontMatter is like OpenFrontMatter, for the text of a file; path names it in faults, and is the base of
+// relative paths.
 func ParseFrontMatter(path, text string, env Env, out any) (body string, file *File, err error) {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	front, body, ok := cutFrontMatter(text)

@@ -71,7 +71,7 @@ func RunGroup(ctx context.Context, members ...Member) error {
 
 // start runs a member in a goroutine that ends with the member; stopAll waits for it.
 func start(ctx context.Context, member Member, failed chan<- struct{}) *runner {
-	// Detached, since members stop one after the other and not all at once.
+	// The context is detached, since members stop one after the other and not all at once.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	r := &runner{Member: member, cancel: cancel, ready: make(chan struct{}, 1), done: make(chan struct{})}
 	ready := func() {

@@ -52,7 +52,7 @@ func (h *Health) Block(name, reason string) {
 	h.blocks[name] = reason
 }
 
-// Clear revokes Block.
+// Clear removes the reason that Block has set.
 func (h *Health) Clear(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -66,7 +66,7 @@ func (h *Health) Note(name, text string) {
 	h.notes[name] = text
 }
 
-// Unnote removes a Note.
+// Unnote removes the note with a name.
 func (h *Health) Unnote(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -92,7 +92,7 @@ func (h *Health) Add(name string, ask func(context.Context) error) {
 	h.checks[name] = &check{ask: ask}
 }
 
-// Remove removes a check.
+// Remove removes the check with a name.
 func (h *Health) Remove(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// CheckHealth asks the process that listens on addr whether it is ready, within three seconds; the error says why not. It
-// implements the subcommand healthcheck, for images without curl. An address of all interfaces means this machine; secure asks by TLS.
+// CheckHealth asks the process that listens on addr whether it is ready, within three seconds; the error says why not. It implements the
+// subcommand healthcheck, for images without curl. An address of all interfaces means this machine; secure makes it ask over TLS.
 func CheckHealth(ctx context.Context, addr string, secure bool) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || port == "0" {

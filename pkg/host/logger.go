@@ -20,7 +20,7 @@ func (s Secret) GoString() string { return s.String() }
 // LogValue returns the mask.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalText returns the mask, also for encoders of JSON and YAML.
+// MarshalText returns the mask, which encoders of JSON and YAML use as well.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // NewLogger returns a logger that writes one event per line, as text or, for format "json", as JSON. Messages are constant;

@@ -21,7 +21,7 @@ import (
 type System struct {
 	// Args are the arguments without the program's name.
 	Args []string
-	// Env is the environment.
+	// Env looks up variables of the environment.
 	Env Env
 	// Stdout receives requested output, Stderr the log and faults.
 	Stdout, Stderr io.Writer

@@ -15,8 +15,8 @@ func Mask(secret string) string {
 	return redact.Mask
 }
 
-// MaskURL hides the user part of each address in a comma-separated list, also a lone user name, which is a token in NATS.
-// An address that cannot be parsed is masked completely.
+// MaskURL hides the user part of each address in a comma-separated list, including a lone user name, which is a token in
+// NATS. An address that cannot be parsed is masked completely.
 func MaskURL(list string) string {
 	addresses := strings.Split(list, ",")
 	for i, address := range addresses {

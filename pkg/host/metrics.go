@@ -32,7 +32,7 @@ func NewMetrics(build Build) *Metrics {
 // Registerer accepts collectors that Metrics has no method for.
 func (m *Metrics) Registerer() prometheus.Registerer { return m.registry }
 
-// Gatherer reads all families.
+// Gatherer returns the source of all families for a scraper.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
 // Handler serves the families in the exposition format that the scraper requests.

@@ -21,7 +21,7 @@ type NATS struct {
 	User string
 	// Password is used with User.
 	Password string
-	// Token is a token.
+	// Token authenticates the connection, instead of the other credentials.
 	Token string
 	// NKey is the path of a file with an nkey seed, or the seed itself, which begins with "SU".
 	NKey string
@@ -153,8 +153,8 @@ func (n NATS) String() string {
 	return MaskURL(n.URL)
 }
 
-// GoString is String, so that no fmt verb prints a secret.
+// GoString returns what String returns, so that no fmt verb prints a secret.
 func (n NATS) GoString() string { return n.String() }
 
-// LogValue is String, so that no log line contains a secret.
+// LogValue returns what String returns, so that no log line contains a secret.
 func (n NATS) LogValue() slog.Value { return slog.StringValue(n.String()) }

@@ -52,7 +52,7 @@ func Meant(name string, known []string) string {
 			return field
 		}
 	}
-	for _, field := range known { // camelCase, or a hyphen for an underscore.
+	for _, field := range known { // The name may be in camelCase, or have a hyphen for an underscore.
 		if strings.ReplaceAll(strings.ToLower(field), "_", "") == plain {
 			return field
 		}

@@ -10,8 +10,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Parse resolves every setting: a flag takes precedence over the environment, that over the configuration file, that over the
-// default. It returns the remaining arguments. All faults are reported together as Faults; --help returns flag.ErrHelp.
+// Parse resolves every setting: a flag takes precedence over the environment, the environment over the configuration file, and
+// the file over the default. It returns the remaining arguments. All faults are reported together as Faults; --help returns
+// flag.ErrHelp.
 func (f *Flags) Parse(args []string) (rest []string, err error) {
 	given := map[string]string{}
 	rest, faults, help := f.scan(args, given)

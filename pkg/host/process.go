@@ -30,7 +30,7 @@ type Process struct {
 	// Server is the HTTP endpoint; nil if HTTP is off.
 	Server *Server
 
-	log      *slog.Logger    // Without the attribute service.
+	log      *slog.Logger    // The log without the attribute service.
 	intake   context.Context // Stored in a struct because a process represents these two contexts.
 	cleanups *cleanups       // Shared with children.
 }

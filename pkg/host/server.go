@@ -51,8 +51,8 @@ func Listen(addr string, health *Health, metrics *Metrics, build Build) (*Server
 	}}, nil
 }
 
-// Secure serves TLS alone. It is called before Run; a TLS that is not on changes nothing. Failed handshakes are logged at the level
-// debug. Errors: Faults for the files.
+// Secure serves TLS alone. It is called before Run; a TLS without certificates changes nothing. Failed handshakes are logged at the
+// level debug. Errors: Faults for the files.
 func (s *Server) Secure(t TLS, log *slog.Logger) error {
 	if !t.On() {
 		return nil
@@ -127,7 +127,8 @@ func getOnly(next http.Handler) http.Handler {
 	})
 }
 
-// unknown answers where no service has a route. Until the process is ready, one may have it soon: a client tries again.
+// unknown answers requests for which no service has a route. Until the process is ready, a service may still add one,
+// so clients are told to try again.
 func unknown(health *Health) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if reasons := health.Reasons(r.Context()); len(reasons) > 0 {

@@ -37,7 +37,7 @@ func (t *TLS) validate() error {
 	return nil
 }
 
-// certificates are the contents of the files of a TLS. Safe for concurrent use.
+// certificates are the contents of the files of a TLS. They are safe for concurrent use.
 type certificates struct {
 	TLS
 	now func() time.Time
@@ -63,7 +63,7 @@ func openTLS(t TLS) (*certificates, error) {
 	return c, nil
 }
 
-// paths are those of the files.
+// paths returns the paths of the files, empty for one that is not used.
 func (c *certificates) paths() [3]string { return [3]string{c.Cert, c.Key, c.ClientCA} }
 
 // read reads the files. With an error everything stays as it was.
@@ -102,8 +102,8 @@ func unusable(path string, err error) error {
 	return Faults{{Code: events.CodeInvalid, Field: "tls-cert", Message: fmt.Sprintf("%s cannot be used", path), Cause: err.Error(), Hint: "name PEM files: --tls-cert a certificate with its chain, --tls-key its key, --client-ca authorities"}}
 }
 
-// current is the configuration for a new connection. It reads files that have changed; if the new ones cannot be used, it keeps the
-// previous ones.
+// current returns the configuration for a new connection. It reads files that have changed; if the new ones cannot be used, it keeps
+// the previous ones.
 func (c *certificates) current(*tls.ClientHelloInfo) (*tls.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

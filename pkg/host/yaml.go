@@ -45,8 +45,8 @@ func ReadYAML(path string, env Env, out any) error {
 	return err
 }
 
-// OpenYAML is ReadYAML for callers that may find further faults: the returned file locates them, also if it has faults
-// itself.
+// OpenYAML is like ReadYAML, for callers that may find further faults: the returned file locates them, even if it has
+// faults itself.
 func OpenYAML(path string, env Env, out any) (*File, error) {
 	text, err := readSmall(path)
 	if err != nil {
@@ -78,7 +78,7 @@ type document struct {
 	reserved map[string]bool       // Root keys that need no field.
 	raw      map[*yaml.Node]string // The original text of expanded nodes.
 	seen     map[visit]bool
-	places   map[string]*yaml.Node // Path of keys to value.
+	places   map[string]*yaml.Node // The values by their paths of keys.
 	root     *yaml.Node            // nil until the text is parsed.
 	torn     bool                  // A section cannot be decoded that others may refer to.
 	referred []string              // The references in ${…}, in order.

@@ -138,7 +138,7 @@ func (c *JobBrief) ask(r *events.Request) {
 	}
 }
 
-// request returns a request in full.
+// request returns what a brief says about a request, without shortening it.
 func request(r *events.Request) brief.Request {
 	whole := brief.Request{Goal: r.Goal, Context: r.Context, Inputs: slices.Sorted(maps.Keys(r.Inputs))}
 	for i := range r.Attachments {

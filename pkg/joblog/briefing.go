@@ -57,7 +57,7 @@ func LessonOf(e *events.Event) string {
 	return Lesson(e.Data)
 }
 
-// Lesson is LessonOf for the payload of an event; a fault stands for a payload that cannot be read.
+// Lesson is like LessonOf, for the payload of an event; a fault stands for a payload that cannot be read.
 func Lesson(data any) string {
 	switch d := data.(type) {
 	case *events.SubJobReported:

@@ -28,7 +28,8 @@ type Call struct {
 	// Model is the model that answered, and Spent the cost.
 	Model string `json:"model,omitempty"`
 	events.Spent
-	// Asked is when it was first begun. TookMS is the time from its last begin to its recorded result, in milliseconds.
+	// Asked is when it was first begun. TookMS is how long it took from when it was last begun until its result was
+	// recorded, in milliseconds.
 	Asked  time.Time `json:"asked"`
 	TookMS int64     `json:"took_ms"`
 	// Recorded is the result in the journal, inline, or RecordedRef by reference; nil while there is none.

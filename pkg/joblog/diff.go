@@ -108,7 +108,7 @@ type Deviation struct {
 	Fields []string `json:"fields"`
 }
 
-// Compare compares two jobs.
+// Compare lists the differences between two jobs.
 func Compare(a, b *Account) *Comparison {
 	d := &Comparison{A: a, B: b, Plan: DiffPlans(a.Plan, b.Plan), SubJobs: []Deviation{}}
 	known := map[string]bool{}

@@ -21,7 +21,7 @@ type Log struct {
 	Events []events.Event
 	// Job is the folded state; nil before the first event.
 	Job *graph.Job
-	// Effect is the effect of the last event.
+	// Effect is what the fold did with the last event.
 	Effect graph.Effect
 
 	places map[uint64]int
@@ -120,7 +120,7 @@ func (l *Log) Request() *events.JobRequested {
 	return r
 }
 
-// Node returns a SubJob by its id, also one that is no longer part of the graph; nil if there never was one.
+// Node returns a SubJob by its id, even one that is no longer part of the graph; nil if there never was one.
 func (l *Log) Node(id string) *graph.SubJobState {
 	for _, n := range l.Job.View().SubJobs {
 		if n.ID == id {

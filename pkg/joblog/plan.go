@@ -21,7 +21,7 @@ type PlanDifference struct {
 
 // PlanChange is one step that differs.
 type PlanChange struct {
-	// SubJob is its id.
+	// SubJob is the id of the step.
 	SubJob string `json:"subjob"`
 	// Fields lists the differences, by the field names of the native form.
 	Fields []FieldChange `json:"fields"`
@@ -29,7 +29,7 @@ type PlanChange struct {
 
 // FieldChange is one differing value, as JSON; absent on the side that lacks it.
 type FieldChange struct {
-	// Field is the name.
+	// Field is the name of the field.
 	Field string `json:"field"`
 	// Before and After are the values.
 	Before json.RawMessage `json:"before,omitempty"`

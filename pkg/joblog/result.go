@@ -7,7 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// Result is the result of a SubJob.
+// Result is the result of a SubJob, inline or by reference.
 type Result struct {
 	// Output is its output inline, Ref by reference; both are nil if there is none.
 	Output json.RawMessage

@@ -262,7 +262,7 @@ func AnswerText(value json.RawMessage) string {
 	return compact.String()
 }
 
-// data is a value as JSON; nil if it cannot be written.
+// data returns a value as JSON; nil if it cannot be written.
 func data(value any) json.RawMessage {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -14,7 +14,7 @@ type Difference struct {
 	Folded json.RawMessage `json:"folded,omitempty"`
 }
 
-// beside reports whether the store adds a field to those of the core.
+// beside reports whether a field belongs to the store and not to the core.
 func beside(field string) bool { return field == "store" || field == "quarantined" }
 
 // Differences compares two states byte for byte, by field and by SubJob.
@@ -46,7 +46,7 @@ func nodeDifferences(saved, folded json.RawMessage) []Difference {
 		}
 	}
 	if len(list) == 0 {
-		list = append(list, Difference{Field: "subjobs"}) // Their order differs.
+		list = append(list, Difference{Field: "subjobs"}) // Only the order of the SubJobs differs.
 	}
 	return list
 }

@@ -17,7 +17,7 @@ type SubJob struct {
 	Calls []Call
 }
 
-// SubJob returns what the log contains about a SubJob, also one that is no longer part of the graph; nil if there never was
+// SubJob returns what the log contains about a SubJob, even one that is no longer part of the graph; nil if there never was
 // one with that id.
 func (l *Log) SubJob(id string) *SubJob {
 	n := l.Node(id)

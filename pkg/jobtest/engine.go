@@ -17,7 +17,7 @@ const source = "jobgraph/jobtest"
 type happening struct {
 	at    time.Time
 	order int
-	// run is the run that it ends, "" for other events; closing the run removes the happening.
+	// run is the run that the event ends, "" for other events; closing the run removes the happening.
 	run   string
 	event events.Event
 }

@@ -50,9 +50,9 @@ type calendar struct {
 	plan  *recur.Plan
 	facts []schedule.Fact
 	now   time.Time
-	queue []saying // Sorted by time.
+	queue []saying // The facts to come, sorted by time.
 	jobs  []*Result
-	// began maps the key of a run to the index of its job, with the time of its begin.
+	// began maps the key of a run to the index of its job, with the time at which it began.
 	began map[string]int
 	at    map[string]time.Time
 }

@@ -23,7 +23,7 @@ type Act struct {
 	Kind events.Kind
 	// Key is the id of the request that an InputClosed answers.
 	Key string
-	// Data is the payload.
+	// Data is the payload of the event.
 	Data any
 }
 
@@ -40,7 +40,7 @@ type Script struct {
 	Default Expert
 	// Rules are the rules of the job; DefaultRules if nil.
 	Rules *events.Rules
-	// Acts are external interventions.
+	// Acts are external interventions while the job runs.
 	Acts []Act
 	// Start is the virtual time of admission; zero means the year 2026.
 	Start time.Time
@@ -62,7 +62,7 @@ type Run struct {
 type Result struct {
 	// State is the folded state at the end.
 	State graph.State
-	// Events is the log.
+	// Events are the events of the log, in order.
 	Events []events.Event
 	// Runs are all runs in the order in which they were issued, without planning.
 	Runs []Run
@@ -72,7 +72,7 @@ type Result struct {
 	Output json.RawMessage
 }
 
-// Errors of Run.
+// The errors of Run.
 var (
 	// ErrEndless means that the log reached MaxEvents.
 	ErrEndless = errors.New("the job does not come to an end")

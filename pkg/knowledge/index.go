@@ -11,10 +11,10 @@ import (
 
 // Document is a text that can be searched.
 type Document struct {
-	// Base is where it is kept, Ref its name and digest.
+	// Base is the base that contains the document, Ref the document's name and digest.
 	Base bases.Base
 	Ref  events.Ref
-	// Text is its content.
+	// Text is the content of the document.
 	Text string
 }
 
@@ -40,7 +40,7 @@ func (h *Hit) Source() string {
 	return source
 }
 
-// ID is a short id to cite the passage by. It depends only on the passage and its document.
+// ID returns a short id to cite the passage by. It depends only on the passage and its document.
 func (h *Hit) ID() string {
 	sum := fnv.New32a()
 	fmt.Fprintf(sum, "%s\n%s\n%s", h.Digest, h.Name, h.Text) // A hash never fails.
@@ -51,6 +51,6 @@ func (h *Hit) ID() string {
 type Index interface {
 	// Add takes a document. It is called for all documents before the first search.
 	Add(ctx context.Context, d *Document) error
-	// Search returns the best passages, at most most, best first. Finding none is not an error.
+	// Search returns up to most passages, best first. Finding none is not an error.
 	Search(ctx context.Context, query string, most int) ([]Hit, error)
 }

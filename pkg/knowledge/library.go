@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 )
 
-// Limits of a Library.
+// The limits of a Library.
 const (
 	// MaxIndexed is how many bytes of text one base may have that are searched; further documents are only listed and read.
 	MaxIndexed = 32 << 20
@@ -63,7 +63,7 @@ type shelf struct {
 // NewLibrary makes a library over a store.
 func NewLibrary(s Store) *Library { return &Library{store: s, shelves: map[bases.Base]*shelf{}} }
 
-// Search returns the best passages of all bases together, at most most, best first. Errors: those of the store, and the context's.
+// Search returns up to most passages of all bases together, best first. Errors: those of the store, and the context's.
 func (l *Library) Search(ctx context.Context, bases []bases.Base, query string, most int) (Found, error) {
 	var found Found
 	for _, b := range bases {
@@ -184,7 +184,7 @@ func (s *shelf) built() bool {
 	}
 }
 
-// fill reads and indexes the documents of a base. It skips one that was removed meanwhile.
+// fill reads and indexes the documents of a base. It skips a document that was removed in the meantime.
 func (s *shelf) fill(ctx context.Context, from Store, b bases.Base, list []events.Ref) error {
 	for _, ref := range list {
 		if int64(s.index.Size())+ref.Size > MaxIndexed {

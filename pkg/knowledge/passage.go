@@ -57,7 +57,7 @@ func Passages(text string) []Passage {
 	return d.passages
 }
 
-// headingLevel is the level of a heading; 0 for any other line.
+// headingLevel returns the level of a heading; 0 for any other line.
 func headingLevel(line string) int {
 	level := len(line) - len(strings.TrimLeft(line, "#"))
 	if level == 0 || level > 6 || len(line) == level || line[level] != ' ' {
@@ -70,7 +70,7 @@ func headingLevel(line string) int {
 type divider struct {
 	text     string
 	passages []Passage
-	// headings are those that apply now, by level from 1.
+	// headings are the headings that the current passage stands under, by level from 1.
 	headings [6]string
 	// start and end delimit the current passage; if they are equal, there is none.
 	start, end int

@@ -27,8 +27,8 @@ type Text struct {
 	// words numbers the words, posted has the passages of each.
 	words  map[string]uint32
 	posted [][]posting
-	total  int // Words of all passages.
-	size   int // Bytes of all texts.
+	total  int // The number of words in all passages.
+	size   int // The number of bytes in all texts.
 }
 
 // indexed is a passage in the index.
@@ -44,7 +44,7 @@ type posting struct {
 	count   uint16
 }
 
-// Size is how many bytes of text the index holds. The index itself takes about the same memory in addition.
+// Size returns how many bytes of text the index holds. The index itself takes about the same memory in addition.
 func (t *Text) Size() int { return t.size }
 
 // Add implements Index.

@@ -14,7 +14,7 @@ const maxWord = 48
 // characters, and a single character that has no neighbour. The slice is valid until yield returns.
 func Words(text string, yield func(word []byte)) {
 	var word [maxWord + utf8.UTFMax]byte
-	n := 0 // Bytes of the current word.
+	n := 0 // The number of bytes of the current word.
 	flush := func() {
 		if n > 0 {
 			yield(singular(word[:n]))

@@ -88,7 +88,7 @@ func (s shape) adapt(err *Error, r Request, cfg ModelConfig, sent map[string]any
 	}
 	s.rung = ladder[next]
 	if s.rung == RungObject && s.dialect == DialectAnthropic {
-		s.rung = RungTool // There is no such form.
+		s.rung = RungTool // Anthropic's API has no such form.
 	}
 	return s, true
 }

@@ -11,7 +11,7 @@ import (
 // openAI is the address of OpenAI's API.
 const openAI = "https://api.openai.com/v1"
 
-// dialect returns the dialect of a model: the configured one, else what its address tells, else chat.
+// dialect returns the dialect of a model: the configured one, else the one that its address indicates, else chat.
 func (m ModelConfig) dialect() Dialect {
 	switch api := Dialect(m.API); api {
 	case DialectChat, DialectResponses, DialectAnthropic, DialectGemini:
@@ -53,8 +53,8 @@ func (m ModelConfig) address() string {
 	return given
 }
 
-// near reports whether an address is of this machine or a private network. A name without a dot is that of a container or of a machine
-// beside this one.
+// near reports whether an address belongs to this machine or to a private network. A name without a dot is that of a container or of a
+// machine in the same network.
 func near(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -39,8 +39,8 @@ func (c *call) restart() {
 	}
 }
 
-// slowRetries is how often an attempt is repeated that took as long as it may; none is after a call that ended so. A connection may
-// have been lost without a sign, and a new one helps; a model that is silent again is likely to stay so, and each attempt takes minutes.
+// slowRetries is how often an attempt that used up its time is repeated; after a call that ended like that, none is. A connection may have
+// been lost without a sign, and then a new one helps; a model that is silent again is likely to stay so, and each attempt takes minutes.
 const slowRetries = 1
 
 // model calls one model until it answers or no further attempt makes sense.

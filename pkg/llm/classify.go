@@ -61,7 +61,7 @@ func listenTo(body []byte, levels int) saying {
 		s.status = n
 	}
 	if status := wordOf(object["status"]); s.kind == "" && s.status != 0 {
-		s.kind = status // Google's word for its number.
+		s.kind = status // Google's own word for the status.
 	}
 	return s.deeper(object).detailed(object["details"])
 }

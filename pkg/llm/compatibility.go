@@ -30,7 +30,7 @@ func (c compatibility) Do(req *http.Request) (*http.Response, error) {
 	return x.whole(resp)
 }
 
-// send sends a request. A failing status is the error of the exchange.
+// send sends a request. A status that means failure becomes the error of the exchange.
 func (x *exchange) send(doer Doer, req *http.Request) (*http.Response, error) {
 	x.sent = true
 	resp, err := doer.Do(req)

@@ -27,7 +27,7 @@ type ModelConfig struct {
 	// Key is sent as bearer token, or in the header that the API wants; providers on the same machine need none.
 	Key Secret `yaml:"key"`
 	// API is the provider's dialect: "chat" or "responses" of OpenAI, "anthropic" (Messages), "gemini" (generateContent), or "auto"
-	// (also if empty): what base_url tells about Anthropic and Google, else chat, until the provider requires Responses.
+	// (also if empty): the API of Anthropic or Google if base_url is theirs, else chat, until the provider requires Responses.
 	API string `yaml:"api"`
 	// Structured is the first way to request structured output, json_schema if empty.
 	Structured Rung `yaml:"structured"`
@@ -41,7 +41,7 @@ type ModelConfig struct {
 	OpenThink bool `yaml:"open_think"`
 	// Stream is false for a provider whose streams are unreliable: then every answer is requested in one piece. nil means true.
 	Stream *bool `yaml:"stream"`
-	// SendMetadata sends Request.Metadata.
+	// SendMetadata includes Request.Metadata in the requests to the provider.
 	SendMetadata bool `yaml:"send_metadata"`
 	// Headers are sent with every request.
 	Headers map[string]string `yaml:"headers"`
@@ -49,10 +49,11 @@ type ModelConfig struct {
 	Extra map[string]any `yaml:"extra"`
 	// Timeout limits one attempt, including the whole stream; 0 means 10m.
 	Timeout time.Duration `yaml:"timeout"`
-	// Idle limits the silence before and within a streamed answer; comments of the provider are silence. 0 means 2m, and 5m with effort
-	// high or at an address of this machine or a private network, where a model may have to be loaded first.
+	// Idle limits the silence before and within a streamed answer; comments in the stream count as silence. 0 means 2m, but 5m with
+	// effort high or at an address of this machine or a private network, where a model may have to be loaded first.
 	Idle time.Duration `yaml:"idle"`
-	// Retries is how often a failed attempt is repeated; nil means 3. One that took as long as it may is repeated once at most.
+	// Retries is how often a failed attempt is repeated; nil means 3. An attempt that used up its time is repeated once
+	// at most.
 	Retries *int `yaml:"retries"`
 	// MaxWait is the longest pause before a retry; a provider that asks for more fails the call at once. 0 means 30s.
 	MaxWait time.Duration `yaml:"max_wait"`
@@ -70,7 +71,7 @@ type ModelConfig struct {
 type RateLimits struct {
 	// Concurrency limits the concurrent requests.
 	Concurrency int `yaml:"concurrency"`
-	// RequestsPerMinute limits attempts.
+	// RequestsPerMinute limits the attempts per minute.
 	RequestsPerMinute int `yaml:"requests_per_minute"`
 	// TokensPerMinute limits tokens: the prompt is estimated before a request, the rest is counted as billed after it.
 	TokensPerMinute int `yaml:"tokens_per_minute"`
@@ -228,7 +229,8 @@ func (m ModelConfig) filled(name string) ModelConfig {
 	return m
 }
 
-// patience is the default of Idle. Models that think long, and local ones that are loaded or read a long prompt, send nothing meanwhile.
+// patience is the default of Idle. Models that think long, and local ones that are loaded or read a long prompt, send
+// nothing during that time.
 func (m ModelConfig) patience() time.Duration {
 	if m.Effort == "high" || near(m.BaseURL) {
 		return 5 * time.Minute

@@ -53,7 +53,7 @@ type model struct {
 	cfg     ModelConfig
 	limits  *limiter
 	learned *memory
-	// slow is true while the last call ended since the model took as long as it may.
+	// slow is true if the last call ended because the model used up the time of an attempt.
 	slow atomic.Bool
 }
 

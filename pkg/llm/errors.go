@@ -14,7 +14,7 @@ import (
 // Class is a class of errors; callers branch on it.
 type Class string
 
-// The classes.
+// The classes of errors.
 const (
 	RateLimited    Class = "rate_limited"     // Too many requests or tokens; wait.
 	Overloaded     Class = "overloaded"       // The provider has no capacity; wait.
@@ -90,7 +90,7 @@ type Error struct {
 	retry int
 	// unsent is true if the SDK rejected the request before sending it.
 	unsent bool
-	// slow is true if an attempt took as long as it may: by its time limit, or by silence.
+	// slow is true if an attempt used up its time: its time limit, or the limit of silence.
 	slow bool
 	// wrong is true if the provider says that what the model wrote cannot be read, wherever it says so.
 	wrong bool

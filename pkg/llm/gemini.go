@@ -126,7 +126,7 @@ func geminiContents(sides []side, signs bool) (contents []object) {
 				results = append(results, geminiResult(p.result))
 			case p.call != nil:
 				part := object{"functionCall": object{"name": p.call.Name, "args": objectOf(p.call.Args)}}
-				if unsigned { // Only the first of several needs it.
+				if unsigned { // Of several calls, only the first needs a signature.
 					part["thoughtSignature"], unsigned = geminiUnsigned, false
 				}
 				others = append(others, part)

@@ -16,7 +16,7 @@ type limiter struct {
 	requests, tokens *rate.Limiter
 
 	mu    sync.Mutex // Guards until.
-	until time.Time  // Until then the provider accepts no call.
+	until time.Time  // The time until which the provider accepts no call.
 }
 
 // mostClosed limits how long a provider's Retry-After blocks other calls, since it may have concerned only one.

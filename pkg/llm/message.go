@@ -8,7 +8,7 @@ import (
 // Role is the speaker of a message.
 type Role string
 
-// The roles.
+// The speakers of a conversation.
 const (
 	RoleSystem    Role = "system"
 	RoleUser      Role = "user"
@@ -38,7 +38,7 @@ type Call struct {
 
 // Message is one turn of a conversation.
 type Message struct {
-	// Role is the speaker.
+	// Role is the speaker of the message.
 	Role Role `json:"role"`
 	// Parts are the contents, in order.
 	Parts []Part `json:"parts,omitempty"`
@@ -50,7 +50,7 @@ type Message struct {
 	Carry json.RawMessage `json:"carry,omitempty"`
 }
 
-// System is a message of instructions.
+// System returns a message of instructions.
 func System(text string) Message { return Message{Role: RoleSystem, Parts: []Part{{Text: text}}} }
 
 // User returns a message of the user.

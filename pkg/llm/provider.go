@@ -9,7 +9,7 @@ import (
 
 // Provider is a provider of models that a key in an environment variable makes usable.
 type Provider struct {
-	// Name is for people.
+	// Name is the provider's name for people.
 	Name string
 	// Variables are the conventional variables for its key; the first that is set counts.
 	Variables []string
@@ -91,7 +91,7 @@ func (v Variables) key(p Provider) (key Secret, variable string) {
 // Account is the provider that the variables choose.
 type Account struct {
 	Provider
-	// Variable holds the key.
+	// Variable is the variable that holds the key.
 	Variable string
 	// Also lists the variables of other keys that are set, in the order of the providers.
 	Also []string

@@ -8,7 +8,7 @@ import (
 // Finish is why an answer ended, in one vocabulary for all providers. A Response has a regular end; the others are errors.
 type Finish string
 
-// The regular ends.
+// The regular ends of an answer.
 const (
 	FinishStop  Finish = "stop"
 	FinishCalls Finish = "tool_calls"
@@ -19,13 +19,13 @@ type Dialect string
 
 // The dialects.
 const (
-	// DialectChat is /chat/completions.
+	// DialectChat is OpenAI's chat API, /chat/completions.
 	DialectChat Dialect = "chat"
-	// DialectResponses is /responses.
+	// DialectResponses is OpenAI's Responses API, /responses.
 	DialectResponses Dialect = "responses"
-	// DialectAnthropic is /messages.
+	// DialectAnthropic is Anthropic's Messages API, /messages.
 	DialectAnthropic Dialect = "anthropic"
-	// DialectGemini is generateContent and streamGenerateContent of a model.
+	// DialectGemini is Gemini's API, generateContent and streamGenerateContent of a model.
 	DialectGemini Dialect = "gemini"
 )
 
@@ -51,10 +51,10 @@ type Usage struct {
 	Reasoning  int `json:"reasoning,omitempty"`
 }
 
-// Total is the number that budgets count.
+// Total returns the number that budgets count.
 func (u Usage) Total() int { return u.Prompt + u.Completion }
 
-// plus adds counts.
+// plus returns the sum of two counts.
 func (u Usage) plus(more Usage) Usage {
 	return Usage{
 		Prompt: u.Prompt + more.Prompt, Cached: u.Cached + more.Cached, Written: u.Written + more.Written,
@@ -96,7 +96,7 @@ type Response struct {
 	Carry json.RawMessage `json:"carry,omitempty"`
 }
 
-// Message is the answer as a turn of the history, without its reasoning.
+// Message returns the answer as a turn of the history, without its reasoning.
 func (r Response) Message() Message {
 	m := Assistant(r.Text, r.Calls...)
 	m.Carry = r.Carry
@@ -111,7 +111,7 @@ type Delta struct {
 	Retry string `json:"retry,omitempty"`
 	// Text continues the text of the answer.
 	Text string `json:"text,omitempty"`
-	// Reasoning continues the reasoning.
+	// Reasoning continues the reasoning of the answer.
 	Reasoning string `json:"reasoning,omitempty"`
 	// Call names a tool as soon as it is known that the model calls it.
 	Call string `json:"call,omitempty"`

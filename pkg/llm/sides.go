@@ -59,7 +59,7 @@ type conversation struct {
 }
 
 type openCall struct {
-	asked  string // The id in the history.
+	asked  string // The id that the history has.
 	result sideResult
 	done   bool
 }

@@ -123,7 +123,7 @@ func (s subset) keyword(m member, all []member, depth int) (member, bool) {
 		for i := range list {
 			list[i] = s.reduce(list[i], depth+1)
 		}
-		m.raw, _ = json.Marshal(list) // They were decoded just now.
+		m.raw, _ = json.Marshal(list) // The values were decoded just now, so they can be encoded.
 	}
 	return m, true
 }

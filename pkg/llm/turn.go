@@ -76,7 +76,7 @@ func (t *turn) toolChoice() string {
 // effortNone asks a model not to think.
 const effortNone = "none"
 
-// thinkingBudgets are the tokens for thinking by effort, for models that know no effort.
+// thinkingBudgets are the tokens for thinking by effort, for models that accept only a number of tokens.
 var thinkingBudgets = map[string]int{"minimal": 1024, "low": 4096, "medium": 8192, "high": 16384, "xhigh": 24576, "max": 31999}
 
 // settings returns the fields that a model may reject, with the same names for all dialects.
@@ -89,7 +89,7 @@ func (t *turn) settings() map[string]any {
 	if effort := cmp.Or(r.Effort, t.cfg.Effort); effort != "" {
 		all["reasoning_effort"] = effort
 		if budget := thinkingBudgets[effort]; budget > 0 && protocols[t.shape.dialect] != nil && t.shape.drops("reasoning_effort") {
-			all["thinking_budget"] = budget // The older form of the same.
+			all["thinking_budget"] = budget // This is the older form of the same setting.
 		}
 	}
 	if r.Metadata != nil && t.cfg.SendMetadata {

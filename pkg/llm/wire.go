@@ -28,10 +28,10 @@ type content struct {
 	raw  json.RawMessage
 }
 
-// UnmarshalJSON accepts anything.
+// UnmarshalJSON accepts any value. Anything but a simple string is parsed later.
 func (c *content) UnmarshalJSON(data []byte) error {
 	var ok bool
-	c.raw = nil // Of several, the last one counts.
+	c.raw = nil // If a field occurs twice, the last one counts.
 	if c.text, ok = simple(data); !ok {
 		c.raw = bytes.Clone(data)
 	}
@@ -113,7 +113,7 @@ func looseParts(data []byte) []loosePart {
 // maxDepth limits the nesting of a content, since each level is decoded again.
 const maxDepth = 16
 
-// depth returns how many brackets are open at most, ignoring strings.
+// depth returns the maximum number of brackets that are open at once, ignoring strings.
 func depth(data []byte) int {
 	open, deepest, quoted := 0, 0, false
 	for i := 0; i < len(data); i++ {
@@ -190,7 +190,7 @@ func (c *count) UnmarshalJSON(data []byte) error {
 // money is an amount in US dollars, nil if absent or invalid.
 type money struct{ usd *float64 }
 
-// UnmarshalJSON accepts a number from 0 on, also in a string.
+// UnmarshalJSON accepts a number that is not negative, even in a string.
 func (m *money) UnmarshalJSON(data []byte) error {
 	var n float64
 	if json.Unmarshal(bytes.Trim(data, `"`), &n) == nil && n >= 0 && string(data) != "null" {

@@ -87,7 +87,7 @@ type anthropicDecoder struct {
 	usage  anthropicUsage
 	blocks []*anthropicBuilding
 	at     map[int]*anthropicBuilding
-	// latest is the latest event.
+	// latest is the event that was read last.
 	latest anthropicEvent
 }
 
@@ -166,7 +166,7 @@ func (d *anthropicDecoder) head(m *anthropicMessage) {
 	d.used(m.Usage)
 }
 
-// used takes over the counts of an event, which may repeat or add them.
+// used records the counts of an event, which may repeat earlier counts or have new ones.
 func (d *anthropicDecoder) used(u *anthropicUsage) {
 	if u == nil {
 		return

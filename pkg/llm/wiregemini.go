@@ -72,7 +72,7 @@ func (gemini) decoder(x *exchange, a *answer) decoder { return &geminiDecoder{x:
 
 // whole reads an answer in one piece.
 func (d *geminiDecoder) whole(body []byte) error {
-	if list := bytes.TrimSpace(body); len(list) > 0 && list[0] == '[' { // A stream without alt=sse.
+	if list := bytes.TrimSpace(body); len(list) > 0 && list[0] == '[' { // The body is a stream that was requested without alt=sse.
 		var chunks []json.RawMessage
 		if json.Unmarshal(body, &chunks) == nil {
 			for _, chunk := range chunks {

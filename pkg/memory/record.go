@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// Limits of a record.
+// The limits of a record.
 const (
 	// MaxFact is the longest fact, in bytes.
 	MaxFact = 500
@@ -36,11 +36,11 @@ type Record struct {
 	Expert string `json:"expert,omitempty"`
 	// Off means that nothing new is remembered, and that what was remembered is not used.
 	Off bool `json:"off,omitempty"`
-	// Facts are the facts, oldest first.
+	// Facts are what the expert remembers, oldest first.
 	Facts []Fact `json:"facts,omitempty"`
 }
 
-// Key is the key of a record in its bucket.
+// Key returns the key of a record in its bucket.
 func Key(user, expert string) string {
 	if expert == "" {
 		return "user." + events.EscapeID(user)

@@ -16,7 +16,7 @@ const tries = 16
 
 // Bucket is a key-value bucket that returns the errors of package store.
 type Bucket interface {
-	// GetLeader reads a key; the revision is also that of a deleted one.
+	// GetLeader reads a key from the leader; it returns the revision even of a deleted key.
 	GetLeader(ctx context.Context, key string) (value []byte, revision uint64, err error)
 	// Update writes a key if it still has this revision.
 	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
@@ -24,7 +24,7 @@ type Bucket interface {
 	Remove(ctx context.Context, key string, revision uint64) error
 }
 
-// Store keeps records. It is safe for concurrent use, also by several processes.
+// Store keeps records. It is safe for concurrent use, even by several processes.
 type Store struct{ bucket Bucket }
 
 // New makes a store in a bucket.

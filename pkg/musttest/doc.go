@@ -1,2 +1,2 @@
-// Package musttest has what tests do with files and JSON and what must succeed for them to go on: an error fails the test.
+// Package musttest has the steps with files and JSON that must succeed for a test to continue: an error fails the test.
 package musttest

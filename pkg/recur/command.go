@@ -9,7 +9,7 @@ import (
 // Action is the kind of a command.
 type Action string
 
-// The actions.
+// The actions of commands.
 const (
 	Arm   Action = "arm"   // Arm the timer of a due time.
 	Start Action = "start" // Submit the job of a run, and publish that it was admitted, rejected or late.

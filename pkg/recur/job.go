@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 )
 
-// Label is the label of a schedule's jobs.
+// Label is the key of the label that marks the jobs of a schedule; its value is the schedule's id.
 const Label = schedule.Label
 
 // Given is the input "previous" of a run, about the run before it.

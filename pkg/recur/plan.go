@@ -70,7 +70,7 @@ func (p *Plan) Fires(due time.Time) time.Time {
 	return due.Add(time.Duration(h.Sum64() % uint64(p.Jitter)))
 }
 
-// Preview returns at most most of the next due times.
+// Preview returns the next due times, up to most of them.
 func (p *Plan) Preview(most int) []time.Time {
 	var list []time.Time
 	for at := p.Next; p.rule != nil && !at.IsZero() && len(list) < most && !p.beyond(at); at = p.rule.Next(at) {
@@ -137,7 +137,7 @@ func (p *Plan) waiting() int {
 	return n
 }
 
-// add stores a run.
+// add stores a run and returns it.
 func (p *Plan) add(r schedule.Run) *schedule.Run {
 	r.JobID = schedule.JobID(p.ID, r.Key)
 	p.Recent = append(p.Recent, r)

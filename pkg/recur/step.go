@@ -178,7 +178,7 @@ func (p *Plan) decide(r schedule.Run, behind bool) bool {
 	return p.add(r).Status != schedule.RunSkipped
 }
 
-// started records that the job of a run was admitted, also if the run was unknown.
+// started records that the job of a run was admitted, even if the run was unknown.
 func (p *Plan) started(f *schedule.Fact, d *schedule.Moved) {
 	r := p.find(f.Key)
 	if r == nil {

@@ -40,7 +40,7 @@ func jsonForms(text string) []string {
 	if !utf8.ValidString(text) {
 		return nil // It cannot occur in JSON as it is.
 	}
-	html, _ := json.Marshal(text) // A text can be encoded.
+	html, _ := json.Marshal(text) // A string can always be encoded.
 	quoted := string(html[1 : len(html)-1])
 	plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(quoted)
 	all := []string{quoted, plain, strings.ReplaceAll(plain, "/", `\/`)}

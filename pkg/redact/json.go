@@ -77,7 +77,7 @@ func (r *Redactor) token(token []byte) (clean []byte, changed bool) {
 	}
 	text := string(token[1 : len(token)-1])
 	if bytes.IndexByte(token, '\\') >= 0 && json.Unmarshal(token, &text) != nil {
-		return token, false // It was valid.
+		return token, false // The token was valid, so this does not happen.
 	}
 	shown := r.Text(text)
 	if shown == text {
@@ -87,7 +87,7 @@ func (r *Redactor) token(token []byte) (clean []byte, changed bool) {
 	encoder := json.NewEncoder(&quoted)
 	encoder.SetEscapeHTML(false)
 	if encoder.Encode(shown) != nil {
-		return token, false // A text can be encoded.
+		return token, false // A string can always be encoded.
 	}
 	return bytes.TrimSuffix(quoted.Bytes(), []byte("\n")), true
 }

@@ -12,12 +12,12 @@ const block = 3
 // as wide as the shortest pattern: if no pattern contains those bytes, the window advances by nearly its width (Wu and
 // Manber).
 type matcher struct {
-	patterns []string // The longest first.
-	width    int      // The length of the shortest.
+	patterns []string // The patterns, the longest first.
+	width    int      // The length of the shortest pattern.
 	longest  int
-	shift    []uint8 // By hash of a block: how far the window may advance; 0 if a pattern may be there.
+	shift    []uint8 // How far the window may advance, by the hash of a block; 0 if a pattern may be there.
 	ending   map[uint32][]string
-	first    [256][]string // By first byte, for prefixes.
+	first    [256][]string // The patterns by their first byte, to find prefixes.
 	inBase64 map[string]bool
 }
 
@@ -84,7 +84,7 @@ func find[T string | []byte](m *matcher, text T, from int) (at, size int) {
 	return 0, 0
 }
 
-// findShort is find for patterns shorter than a block: they occur in tests, not in configurations.
+// findShort is like find, for patterns shorter than a block: they occur in tests, not in configurations.
 func findShort[T string | []byte](m *matcher, text T, from int) (at, size int) {
 	for i := from; i < len(text); i++ {
 		for _, p := range m.first[text[i]] {

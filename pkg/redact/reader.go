@@ -17,7 +17,7 @@ type reader struct {
 	stream *Stream
 	room   []byte // The read buffer, allocated at the first read.
 	clean  string // Text that was read and not yet returned.
-	err    error  // Returned after clean.
+	err    error  // The error to return once clean has been returned.
 }
 
 // Read implements io.Reader.

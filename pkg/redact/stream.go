@@ -99,7 +99,7 @@ type keys struct {
 // maxKey limits the length of keys known by their form, in bytes.
 const maxKey = 256
 
-// form begins those keys.
+// form is the beginning of such keys.
 const form = "sk-"
 
 func (k *keys) reveal(piece string, final bool) string {

@@ -12,13 +12,13 @@
 //
 // A claim is an append that expects the sequence up to which its writer has read, so of two writers that saw the same
 // journal one fails. Every later append of the owner expects the previous one, so an owner whose run was taken over or
-// closed cannot write any more, and learns so at its next append or look.
+// closed cannot write any more, and learns that at its next append or look.
 //
 // An effect begins after its intent is stored. An intent without a result therefore may have taken place, and one that is
 // not safe to repeat is never repeated before a person or a hook has decided about it. An intent is identified by its
-// sequence in the journal. A decision names that sequence and closes no other intent, however similar: the run that
-// executes "retry" may die in turn, and then its own intent is an unknown outcome again. The same holds for answers: a
-// question covers the intents before it in the journal.
+// sequence in the journal. A decision names that sequence and closes no other intent, however similar: the run that executes
+// "retry" may die in turn, and then its own intent is an unknown outcome again. The same holds for answers: a question
+// covers the intents before it in the journal.
 //
 // A claim holds until it is taken over, even after its lease has passed. But no effect may begin under a passed lease:
 // another owner could take over without waiting, and be told at once that the effect did not happen. So a passed lease is

@@ -76,7 +76,7 @@ func compacted(raw json.RawMessage) []byte {
 // Use is how a run obtains the result of an effect.
 type Use string
 
-// The uses.
+// The ways to obtain a result.
 const (
 	Make   Use = "make"   // Make the effect, after its intent is stored.
 	Recall Use = "recall" // It is finished: the record has its result.
@@ -185,7 +185,7 @@ type effect struct {
 	key string
 }
 
-// sortUnresolved sorts unknown outcomes by run, then by key, then by begin.
+// sortUnresolved sorts unknown outcomes by run, then by key, then by the time when they began.
 func sortUnresolved(list []Unresolved) {
 	slices.SortFunc(list, func(a, b Unresolved) int {
 		if a.Intent.Run != b.Intent.Run {

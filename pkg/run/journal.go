@@ -13,7 +13,7 @@ import (
 // Journal is the fold of the records of one SubJob's journal. The zero value is an empty journal.
 type Journal struct {
 	entries []Entry
-	runs    []state // By run, ascending.
+	runs    []state // The runs in ascending order.
 	ends    []end   // Each ends more runs than the previous one.
 }
 
@@ -52,7 +52,7 @@ func Read(entries []Entry) *Journal {
 func (j *Journal) add(i int) {
 	e := &j.entries[i]
 	if e.Type == "" {
-		return // Not a record.
+		return // The entry is not a record.
 	}
 	if e.Type == events.JournalClosed {
 		j.end(end{upTo: e.Run, closed: true, reason: e.Reason})
@@ -153,8 +153,8 @@ func (j *Journal) Stored(behind uint64, r *events.JournalRecord) bool {
 	})
 }
 
-// Held returns until when a run is held, for those who close it: by the broker's clock, one lease after its owners' last
-// record. claimed is false if it was never claimed.
+// Held returns the time until which a run is held, for those who close it: by the broker's clock, one lease after its
+// owners' last record. claimed is false if it was never claimed.
 func (j *Journal) Held(run int) (until time.Time, claimed bool) {
 	s := j.of(run)
 	if s == nil || !s.claimed {
@@ -203,7 +203,7 @@ func (j *Journal) Resumes(run int) int {
 // Lineage returns a claimed run and all those that it continues, latest first, according to their claims.
 func (j *Journal) Lineage(run int) []int { return j.lineage(run, j.Resumes(run)) }
 
-// lineage is Lineage for a run that may not have claimed yet; resumes is the run that it continues, 0 for none.
+// lineage is like Lineage, for a run that may not have claimed yet; resumes is the run that it continues, 0 for none.
 func (j *Journal) lineage(run, resumes int) []int {
 	list := []int{run}
 	for resumes > 0 && !slices.Contains(list, resumes) {
@@ -216,7 +216,7 @@ func (j *Journal) lineage(run, resumes int) []int {
 // Action is what to do with a work message.
 type Action string
 
-// The actions.
+// The possible actions.
 const (
 	// Claim: append a claim after Expect and execute the run.
 	Claim Action = "claim"

@@ -16,12 +16,12 @@ const (
 	Done    Outcome = "done"     // It took place; the result is known.
 	NotDone Outcome = "not_done" // It did not take place and may be made.
 	Failed  Outcome = "failed"   // It did not take place, and the run ends because of it.
-	Unknown Outcome = "unknown"  // Not known: a person decides.
+	Unknown Outcome = "unknown"  // It is not known what happened: a person decides.
 )
 
 // Resolution is what a person or a hook has found out about an effect.
 type Resolution struct {
-	// State is the outcome.
+	// State says what is known.
 	State Outcome
 	// Result is the result of a Done effect.
 	Result json.RawMessage

@@ -51,7 +51,7 @@ func (s *Schema) Misfits(value json.RawMessage) []string {
 	return slices.Compact(found)
 }
 
-// leaves returns the causes without further causes.
+// leaves returns the innermost causes of an error as texts.
 func leaves(e *jsonschema.ValidationError, p *message.Printer) []string {
 	if len(e.Causes) == 0 {
 		if _, group := e.ErrorKind.(*kind.Group); group {

@@ -47,7 +47,7 @@ func Read(secret []byte) (*Key, error) {
 	return &Key{pair, public}, nil
 }
 
-// Public is the public key.
+// Public returns the public key.
 func (k *Key) Public() string { return k.public }
 
 // Seal signs a message in its present form with a time.

@@ -35,7 +35,7 @@ type Signer struct {
 type Signers struct {
 	// Since is the time from which facts need a signature: the beginning of a log may be older than the list.
 	Since time.Time `json:"since"`
-	// Journals is the time since when runners may write to journals only on the subjects of their pools, so that work has to name
+	// Journals is the time since which runners may write to journals only on the subjects of their pools, so that work has to name
 	// those subjects; zero if they may write everywhere.
 	Journals time.Time `json:"journals,omitzero"`
 	// Signers are the keys with what each may sign.

@@ -82,8 +82,8 @@ func (o *once) Wait(ctx context.Context) (uint64, error) {
 	return o.log.bus.PublishAsync(m, bus.ExpectLast(there.Seq)).Wait(ctx)
 }
 
-// Stray reports whether a fact in the log is of an earlier job with the same id than that whose request has the sequence born; 0 does
-// not say which job is meant.
+// Stray reports whether a fact in the log belongs to an earlier job with the same id than the job whose request has the sequence born.
+// If born is 0, it is not known which job is meant, and no fact counts as stray.
 func Stray(n events.Names, m events.Message, born uint64) bool {
 	e, ok := events.Decode(n, m)
 	return ok && e.Born > 0 && e.Born < born
@@ -98,7 +98,7 @@ func (l Log) Tell(e events.Event) {
 
 // Live passes bytes to those who watch a SubJob; nothing is stored.
 func (l Log) Live(job, subjob string, body []byte) {
-	_ = l.bus.PublishCore(l.bus.Names().Live(job, subjob), nil, l.secrets.Redactor().JSON(body)) // Best effort.
+	_ = l.bus.PublishCore(l.bus.Names().Live(job, subjob), nil, l.secrets.Redactor().JSON(body)) // It may be lost.
 }
 
 func (l Log) encode(e events.Event) (events.Message, error) {

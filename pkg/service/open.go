@@ -32,7 +32,7 @@ func Run(p *host.Process, given *bus.Bus, members func(b *bus.Bus) ([]host.Membe
 	return host.RunGroup(p.Intake(), parts...)
 }
 
-// Owner is the name under which a process claims runs: the given one, or a new one that no other process has.
+// Owner returns the name under which a process claims runs: the given one, or a new one that no other process has.
 func Owner(given, service string) string { return cmp.Or(given, service+"-"+uuid.NewString()) }
 
 // Hook converts the hook of an embedding program to that of a loop; nil stays nil.

@@ -44,7 +44,7 @@ func (q *Queue) reopen(ctx context.Context) error {
 	return err
 }
 
-// Next blocks for the first message and returns at most most messages. Errors: those of the subscription, and ctx's.
+// Next blocks for the first message and returns up to most messages. Errors: those of the subscription, and ctx's.
 func (q *Queue) Next(ctx context.Context, most int) ([]bus.Delivery, error) {
 	for {
 		list, err := q.sub.Next(ctx, most)
@@ -85,7 +85,7 @@ func (q *Queue) Drain(ctx context.Context) {
 // Stop ends the reading; unread work goes to another process after the broker's timeout.
 func (q *Queue) Stop() { q.sub.Stop() }
 
-// Delivery is a delivery of the bus in the form of the loops, settled by a receipt.
+// Delivery returns a delivery of the bus in the form of the loops, settled by a receipt.
 func Delivery(d *bus.Delivery, by queue.Receipt) queue.Delivery {
 	m := d.Message()
 	return queue.Delivery{

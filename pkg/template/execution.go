@@ -18,7 +18,7 @@ type execution struct {
 	of        *Template
 	out       *strings.Builder
 	tree      *parse.Tree // The template being written, for positions in errors.
-	variables []variable  // The innermost last.
+	variables []variable  // The variables in scope, the innermost last.
 	depth     int
 }
 
@@ -100,7 +100,7 @@ func (e *execution) node(dot reflect.Value, node parse.Node) jump {
 	return onward
 }
 
-// block removes the variables of a block at its end.
+// block calls do and then removes the variables that it has declared.
 func (e *execution) block(do func() jump) jump {
 	outer := len(e.variables)
 	j := do()

@@ -12,7 +12,7 @@ import (
 
 // function is a function of the template language. An argument may be a value without a type, the variable none.
 type function struct {
-	least, most int // Arguments; a most of 0 means any number.
+	least, most int // The number of arguments; a most of 0 means any number.
 	do          func(args []reflect.Value) (any, error)
 }
 

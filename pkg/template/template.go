@@ -10,7 +10,8 @@ import (
 // Template is a set of named templates. It is safe for concurrent use once it has been parsed.
 type Template struct{ trees map[string]*parse.Tree }
 
-// Parse parses a template and those that it defines. Errors: of the syntax, with name and line, and an unknown function.
+// Parse parses a template and those that it defines. Errors: a syntax error with name and line, and an unknown
+// function.
 func Parse(name, text string) (*Template, error) {
 	t := &Template{map[string]*parse.Tree{}}
 	return t, t.Add(name, text)

@@ -10,11 +10,11 @@ import (
 
 // Ref names a job, or a schedule.
 type Ref struct {
-	// ID is its id.
+	// ID is the id of the job or the schedule.
 	ID string `json:"id"`
 }
 
-// JobQuery selects jobs.
+// JobQuery selects jobs for a list.
 type JobQuery struct {
 	// Labels must all be present with these values; State, Session and User must match, if given.
 	Labels  map[string]string `json:"labels,omitempty"`
@@ -36,7 +36,7 @@ type SubJobRef struct {
 	SubJob string `json:"subjob,omitempty"`
 }
 
-// BriefQuery names a SubJob.
+// BriefQuery names the SubJob whose brief is requested.
 type BriefQuery struct {
 	Ref
 	SubJob string `json:"subjob"`
@@ -89,7 +89,8 @@ type Forking struct {
 	NewID string `json:"new_id,omitempty"`
 	// Before is the SubJob to run again, with everything that depends on it; empty keeps all results.
 	Before string `json:"before,omitempty"`
-	// Model is the model of all experts that run. Expert executes Before, Prompt is its goal, or Result is its result.
+	// Model is the model of all experts that run. Expert executes the SubJob Before and Prompt is its goal; or Result
+	// is its result, and it does not run.
 	Model  string          `json:"model,omitempty"`
 	Expert string          `json:"expert,omitempty"`
 	Prompt string          `json:"prompt,omitempty"`
@@ -171,7 +172,7 @@ type SessionRef struct {
 	User string `json:"user,omitempty"`
 }
 
-// SessionQuery selects sessions.
+// SessionQuery selects sessions for a list.
 type SessionQuery struct {
 	// User and State must match, if given. State is active, waiting or stopped.
 	User  string `json:"user,omitempty"`
@@ -231,7 +232,7 @@ type ScheduleCreation struct {
 	Request json.RawMessage `json:"request"`
 }
 
-// ScheduleQuery selects schedules.
+// ScheduleQuery selects schedules for a list.
 type ScheduleQuery struct {
 	Status schedule.Status `json:"status,omitempty"`
 	// Offset skips the first schedules; Limit bounds the answer, 500 if 0.

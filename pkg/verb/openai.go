@@ -34,7 +34,7 @@ type ChatMessage struct {
 	Refusal string `json:"refusal,omitempty"`
 }
 
-// StreamOptions refine a stream.
+// StreamOptions refine how an answer is streamed.
 type StreamOptions struct {
 	// IncludeUsage adds a last chunk with the usage.
 	IncludeUsage bool `json:"include_usage,omitempty"`
@@ -60,8 +60,8 @@ type ChatChoice struct {
 	FinishReason *string    `json:"finish_reason"`
 }
 
-// ChatReply is a message of the assistant, or a piece of it. Reasoning is what planner and experts say meanwhile; a message that is
-// not streamed has none.
+// ChatReply is a message of the assistant, or a piece of it. Reasoning is what planner and experts say before the answer; a message
+// that is not streamed has none.
 type ChatReply struct {
 	Role      string  `json:"role,omitempty"`
 	Content   *string `json:"content,omitempty"`
@@ -82,7 +82,7 @@ type ChatOrigin struct {
 	Request string `json:"request,omitempty"`
 }
 
-// ModelRef names a model.
+// ModelRef names a model of OpenAI's API.
 type ModelRef struct {
 	Model string `json:"model"`
 }

@@ -73,7 +73,7 @@ func problemSchema() object {
 	}
 }
 
-// openAIErrorSchema is a fault in the form of OpenAI's API.
+// openAIErrorSchema returns the schema of a fault in the form of OpenAI's API.
 func openAIErrorSchema() object {
 	text := object{"type": "string"}
 	return object{"type": "object", "required": []string{"error"}, "properties": object{"error": object{
@@ -113,13 +113,13 @@ func (v *Verb) operation(path string) object {
 	return op
 }
 
-// tag is the group of a verb in the document.
+// tag returns the group of a verb in the document.
 func (v *Verb) tag() string {
 	parts := strings.Split(strings.TrimPrefix(strings.TrimPrefix(v.Path, "/api"), "/v1/"), "/")
 	return parts[0]
 }
 
-// bodySchema is the schema of the input without the fields in the path.
+// bodySchema returns the schema of the input without the fields in the path.
 func (v *Verb) bodySchema(inPath []string) object {
 	text, _ := Schema(v.InputSchema())
 	s := openSchema(text)
@@ -144,7 +144,7 @@ func (v *Verb) bodySchema(inPath []string) object {
 	return s
 }
 
-// queryParameters are the fields of the input that are not in the path.
+// queryParameters returns the fields of the input that are not in the path.
 func (v *Verb) queryParameters(inPath []string) []object {
 	text, ok := Schema(v.InputSchema())
 	if !ok {

@@ -92,7 +92,7 @@ type Questions struct {
 // Told is the answer to a request that became an event.
 type Told struct {
 	JobID string `json:"job_id"`
-	// Seq is where the event stands in the log.
+	// Seq is the sequence of the event in the log.
 	Seq uint64 `json:"seq"`
 	// Accepted is true if the log has the event and it was legal at that point.
 	Accepted bool `json:"accepted"`

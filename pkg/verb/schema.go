@@ -34,7 +34,7 @@ func Types() map[string]reflect.Type {
 	return types
 }
 
-// streams are the event types of streams that are not also the output of a verb.
+// streams returns the event types of streams that are not also the output of a verb.
 func streams() map[string]any {
 	return map[string]any{"Event": Event{}, "LiveItem": LiveItem{}, "Entry": item.Entry{}, "ResponseEvent": ResponseEvent{}}
 }

@@ -37,8 +37,8 @@ type PoolList struct {
 }
 
 // PoolLine is a pool. Waiting is the work that no worker has taken yet, InHand what workers have taken, Again how much of that was
-// delivered more than once. Readers counts the open requests for work: without any, and without work in hand, there is no worker.
-// Limit is how many runs may execute at once, if that is bounded. Batches is true for the pool's queue of batches.
+// delivered more than once. Readers counts the open requests for work: if Readers and InHand are both 0, there is no worker. Limit
+// is how many runs may execute at once, if that is bounded. Batches is true for the pool's queue of batches.
 type PoolLine struct {
 	Pool    string   `json:"pool"`
 	Batches bool     `json:"batches,omitempty"`

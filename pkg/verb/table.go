@@ -191,7 +191,7 @@ func plans() []Verb {
 	return list
 }
 
-// models are the routes that clients of OpenAI's API use.
+// models returns the routes that clients of OpenAI's API use.
 func models() []Verb {
 	return []Verb{
 		{

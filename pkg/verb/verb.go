@@ -13,11 +13,11 @@ type Role string
 
 // The roles. Each includes Viewer; Admin includes all.
 const (
-	Viewer    Role = "viewer"    // Reads everything.
-	Submitter Role = "submitter" // Starts jobs and answers questions that are not approvals.
-	Approver  Role = "approver"  // Answers all questions.
-	Operator  Role = "operator"  // Controls jobs, schedules and dead letters.
-	Admin     Role = "admin"     // Everything, also in the name of other users.
+	Viewer    Role = "viewer"    // May read everything.
+	Submitter Role = "submitter" // May start jobs and answer questions that are not approvals.
+	Approver  Role = "approver"  // May answer all questions.
+	Operator  Role = "operator"  // May control jobs, schedules and dead letters.
+	Admin     Role = "admin"     // May do everything, even in the name of other users.
 )
 
 // Roles lists the roles from the least powerful to the most.

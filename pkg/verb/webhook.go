@@ -32,7 +32,7 @@ type NoticedJob struct {
 	Labels  map[string]string `json:"labels,omitempty"`
 }
 
-// Noticeable are the events that webhooks receive.
+// Noticeable returns the events that webhooks receive.
 func Noticeable() []events.Kind {
 	return []events.Kind{events.KindJobFinished, events.KindJobFailed, events.KindJobStopped, events.KindInputRequested}
 }

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// agentAnswers is how long the model takes for each agent's one answer.
+	// agentAnswers is how long the model takes to give the one answer that each agent needs.
 	agentAnswers = 200 * time.Millisecond
 	// agentRounds is how often all agents run.
 	agentRounds = 3
 	// agentsQuiet is how long the process rests before its memory is measured.
 	agentsQuiet = 30 * time.Second
-	// agentsCounted is the number of agents from which on memory is measured.
+	// agentsCounted is the smallest number of agents for which memory is measured.
 	agentsCounted = 100
-	// mostAgentsGrow is how much larger than a fresh process it may then be.
+	// mostAgentsGrow limits the memory of that process, as a multiple of a fresh process's memory.
 	mostAgentsGrow = 1.5
 )
 
@@ -37,7 +37,7 @@ var agentLimits = []struct {
 }{{0, "by default", 1.8}, {1000, "with --concurrency 1000", 1.2}}
 
 // agents runs one job of independent agents whose model is served over HTTP with a delay. It measures how long they take
-// together, and the memory that is left afterwards.
+// together, and the memory that the process still holds afterwards.
 func (p probe) agents(ctx context.Context, self []string) (list []Measure, err error) {
 	dir, err := os.MkdirTemp("", "jobgraph-bench-")
 	if err != nil {

@@ -110,12 +110,12 @@ type burstWatch struct {
 // storm holds the results of one burst.
 type storm struct {
 	pace      float64         // Jobs per second, from the first request to the last end.
-	submitted time.Duration   // Until the last request was stored.
+	submitted time.Duration   // The time until the last request was stored.
 	quiet     time.Duration   // The longest time during which no job ended.
-	late      []time.Duration // The times from request to end of the later jobs without a user,
-	other     []time.Duration // and of those of another user.
-	events    uint64          // Events of the burst,
-	repeats   uint64          // and how many were delivered again.
+	late      []time.Duration // The times from request to end of the jobs submitted later without a user.
+	other     []time.Duration // The same for the jobs of another user.
+	events    uint64          // The number of events of the burst.
+	repeats   uint64          // How many of these were delivered again.
 }
 
 func (s *storm) report(name string) []Measure {
@@ -191,7 +191,7 @@ func (w *burstWatch) steady(ctx context.Context, total int) (float64, error) {
 			if err != nil {
 				return 0, err
 			}
-			w.bus.PublishAsync(m, bus.Expect{}) // A lost one never ends, which is noticed.
+			w.bus.PublishAsync(m, bus.Expect{}) // If it is lost, its job never ends, which next reports.
 		}
 	}
 	return float64(total) / time.Since(begin).Seconds(), w.settled(ctx)

@@ -76,13 +76,13 @@ type cancelWatch struct {
 	driver   *oursDriver
 	client   *client.Client
 
-	gone, closed, ended, stopped []time.Duration // Times of groups, streams, calls and jobs.
+	gone, closed, ended, stopped []time.Duration // How long groups, streams, calls and jobs took to end.
 	jobs                         []string        // The stopped jobs.
 	written                      int             // Tokens that models wrote after a stop.
 	late                         lateness
 }
 
-// report returns the measures.
+// report returns what was measured, with the limits.
 func (w *cancelWatch) report() []Measure {
 	var list []Measure
 	for _, x := range []struct {
@@ -143,7 +143,7 @@ func (w *cancelWatch) command(ctx context.Context, i string) error {
 		}
 	}
 	begin, done := time.Now(), make(chan struct{})
-	go func() { // Ends with the processes; waited for below.
+	go func() { // Ends with the processes, and is waited for below.
 		defer close(done)
 		for _, conn := range group {
 			_, _ = io.Copy(io.Discard, conn) // Ends when the process does, with or without an error.

@@ -28,7 +28,7 @@ type order struct {
 	Kit kit `json:"kit,omitzero"`
 	// URL is the address of the server, for parts.
 	URL string `json:"url,omitempty"`
-	// Store and SyncAlways are for the server.
+	// Store is the folder of the server's store; SyncAlways makes the server sync each write before it acknowledges it.
 	Store      string `json:"store,omitempty"`
 	SyncAlways bool   `json:"sync_always,omitempty"`
 	// Profile is the folder for a CPU profile, empty for none.

@@ -28,7 +28,7 @@ type Options struct {
 	Usage func(error) error
 }
 
-// flags are the command's flags.
+// flags holds the values of the command's flags.
 type flags struct {
 	workload, mode, sync, profile string
 	dag                           string

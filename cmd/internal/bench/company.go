@@ -156,7 +156,7 @@ func (c *company) end() error {
 func (p *process) end() error {
 	p.asked.Store(true)
 	err := p.in.Close()
-	late := time.AfterFunc(farewell, func() { _ = p.cmd.Process.Kill() }) // It may have ended meanwhile.
+	late := time.AfterFunc(farewell, func() { _ = p.cmd.Process.Kill() }) // It may have ended in the meantime.
 	defer late.Stop()
 	for range p.said { // Its remaining output has to be read before waiting for it.
 	}

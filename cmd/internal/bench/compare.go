@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Comparison is the result of a workload on all sides, in turns.
+// Comparison is the result of a workload that ran on all sides in turn.
 type Comparison struct {
 	Shape
 	Conditions
@@ -30,8 +30,8 @@ type Score struct {
 	// Slowest and Fastest are the extremes of PerSecond.
 	Slowest float64 `json:"slowest_per_second"`
 	Fastest float64 `json:"fastest_per_second"`
-	// Ratio is PerSecond relative to the baseline, LoopRatio the same of LoopPerSecond. AppendRatio is PerSecond relative
-	// to the baseline with an additional append, 0 if that did not run.
+	// Ratio is PerSecond relative to the baseline, LoopRatio is the same for LoopPerSecond. AppendRatio is PerSecond
+	// relative to the baseline with an additional append, 0 if that did not run.
 	Ratio       float64 `json:"ratio"`
 	LoopRatio   float64 `json:"loop_ratio"`
 	AppendRatio float64 `json:"append_ratio,omitempty"`
@@ -85,7 +85,7 @@ func perform(ctx context.Context, self []string, t trial) (Sample, error) {
 	return s, nil
 }
 
-// score computes the medians.
+// score computes the medians over the samples of one side.
 func score(list []Sample) Score {
 	median := func(of func(Sample) float64) float64 {
 		values := make([]float64, len(list))
@@ -142,8 +142,8 @@ func (c *Comparison) judge() {
 	}
 }
 
-// latencyBound is true for the side whose claims a chain waits for one by one: it is compared with a baseline that does the
-// same.
+// latencyBound reports whether a chain waits for the claims of this side one by one. Such a side is compared with a baseline
+// that does the same.
 func (s *Score) latencyBound(shape Shape) bool { return s.Side == SideClaimed && shape.Name == "chain" }
 
 // floorShare is the fraction of the expected baseline that counts as reached, since machines of one class vary that much.

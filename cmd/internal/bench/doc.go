@@ -1,5 +1,5 @@
 // Package bench compares Jobgraph with a hand-written baseline (package baseline): the same graphs of SubJobs that do
-// nothing, under the same conditions in the same run, in turns, each trial in fresh processes on a fresh store.
+// nothing, under the same conditions in the same run, alternately, each trial in fresh processes on a fresh store.
 //
 // A trial is one child process (`bench trial`). In embedded mode it contains the server, the parts and the driver; in
 // services mode the server and each part are separate processes (`bench part`) connected over TCP. A child ends when its

@@ -19,12 +19,12 @@ import (
 const (
 	agentID    = "agent"  // The agent whose model and tool never end.
 	hungID     = "n0"     // The only SubJob of each hanging job.
-	streamGoal = "stream" // The goal that makes the model stream endlessly,
-	callGoal   = "call"   // and the one that makes it call its tool.
+	streamGoal = "stream" // The goal that makes the model stream endlessly.
+	callGoal   = "call"   // The goal that makes the model call its tool.
 	// streamTokens are written one by one, streamGap apart; then the stream stays open.
 	streamTokens = 4000
 	streamGap    = 2 * time.Millisecond
-	// streamBegun is more pieces than a tool call takes.
+	// streamBegun is a number of pieces that only a stream reaches: a tool call takes fewer.
 	streamBegun = 20
 )
 
@@ -36,7 +36,7 @@ type endless struct {
 	model  *llmtest.Server
 	tokens atomic.Int64 // The tokens that the model has written in total.
 
-	speaking, called chan struct{}  // One value per started stream, and per call.
+	speaking, called chan struct{}  // One value per stream that has started, and one per call.
 	silent           chan streamEnd // One value per closed stream.
 	left             chan time.Time // One value per ended call.
 }
@@ -47,7 +47,7 @@ type streamEnd struct {
 	written int
 }
 
-// newEndless serves them until close, and writes card and configuration of their agent.
+// newEndless serves model and tool until close, and writes the card and the configuration of their agent.
 func newEndless(dir string) (*endless, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

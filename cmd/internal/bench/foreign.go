@@ -38,7 +38,7 @@ func foreign(ctx context.Context, at address) error {
 	reports := make(chan reported, foreignAhead)
 	sub, err := cons.Consume(func(m jetstream.Msg) {
 		if r, err := report(js, m); err == nil {
-			reports <- r // Otherwise the work comes again.
+			reports <- r // Otherwise the work is delivered again.
 		}
 	}, jetstream.PullMaxMessages(foreignAhead))
 	if err != nil {
@@ -51,7 +51,7 @@ func foreign(ctx context.Context, at address) error {
 			return nil
 		case r := <-reports:
 			if r.kept(ctx) {
-				_ = r.work.Ack() // If it is lost, the work comes again.
+				_ = r.work.Ack() // If it is lost, the work is delivered again.
 			}
 		}
 	}

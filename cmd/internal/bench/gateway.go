@@ -119,7 +119,7 @@ func (p probe) gateway(ctx context.Context, self []string) (list []Measure, err 
 	return list, err
 }
 
-// resident is the memory of the gateway's process in MB; 0 if it is this one.
+// resident returns the memory of the gateway's process in MB; 0 if it is this one.
 func resident(s *stage) (float64, error) {
 	k, ok := s.cast.(*company)
 	if !ok {
@@ -152,7 +152,7 @@ func (w *gatewayWatch) await(ctx context.Context) error {
 		answer, err := w.ask(ctx, http.MethodGet, "/api/v1/me", nil, "")
 		if err == nil {
 			_ = answer.Body.Close() // Only its status is needed.
-			// The fault that nothing is submitted is an answer.
+			// Even a refusal of the empty request is an answer.
 			if _, _, err = w.bus.Services().Request(ctx, w.bus.Names().API("submit"), nil); err == nil && answer.StatusCode == http.StatusOK {
 				return nil
 			}
@@ -165,7 +165,7 @@ func (w *gatewayWatch) await(ctx context.Context) error {
 	}
 }
 
-// submissions submits jobs one after another, in turns over NATS and over HTTP.
+// submissions submits jobs one after another, alternately over NATS and over HTTP.
 func (w *gatewayWatch) submissions(ctx context.Context, n int) ([]Measure, error) {
 	var direct, over []time.Duration
 	for i := range 2*n + 20 {
@@ -221,7 +221,7 @@ func (w *gatewayWatch) byHTTP(ctx context.Context, body []byte) error {
 }
 
 // watch has readers follow a job whose events are stored at a steady pace, and returns how late each event was at each reader. full is
-// called when all of them read.
+// called once all of them are reading.
 func (w *gatewayWatch) watch(ctx context.Context, job string, readers int, full func() error) ([]time.Duration, error) {
 	if err := w.state(ctx, events.Event{Kind: events.KindJobRequested, Job: job, Data: &events.JobRequested{Request: events.Request{Goal: "g"}, Rules: events.Rules{Version: events.RulesVersion}}}); err != nil {
 		return nil, err

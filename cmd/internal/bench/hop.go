@@ -27,7 +27,7 @@ func hops(graphs []baseline.Graph, starts [][]int64) []time.Duration {
 	return list
 }
 
-// window is the time from the first start to the last.
+// window returns the time from the first start to the last.
 func window(starts [][]int64) time.Duration {
 	first, last := starts[0][0], starts[0][0]
 	for _, nodes := range starts {

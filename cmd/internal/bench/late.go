@@ -10,11 +10,11 @@ import (
 type lateness struct {
 	// said counts results, applied those that had an effect: that completed a SubJob or finished a job.
 	said, applied int
-	// tokens are the charged tokens.
+	// tokens are the tokens charged in that time.
 	tokens int64
 }
 
-// read counts one log.
+// read adds the counts of one log.
 func (l *lateness) read(log iter.Seq2[events.Event, error]) error {
 	asked := uint64(0)
 	for e, err := range log {

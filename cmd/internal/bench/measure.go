@@ -11,7 +11,7 @@ type Measure struct {
 	// Name is what was measured, Unit its unit.
 	Name string `json:"name"`
 	Unit string `json:"unit"`
-	// Value is the number.
+	// Value is the result, in Unit.
 	Value float64 `json:"value"`
 	// Limit is the maximum and Least the minimum; nil for none. Met is true if both hold.
 	Limit *float64 `json:"limit,omitempty"`
@@ -19,28 +19,28 @@ type Measure struct {
 	Met   bool     `json:"met"`
 }
 
-// value is a measure without limits.
+// value returns a measure without limits.
 func value(name, unit string, v float64) Measure {
 	return Measure{Name: name, Unit: unit, Value: v, Met: true}
 }
 
-// limited is a measure with a maximum.
+// limited returns a measure with a maximum.
 func limited(name, unit string, v, limit float64) Measure {
 	return Measure{Name: name, Unit: unit, Value: v, Limit: &limit, Met: v <= limit}
 }
 
-// atLeast is a measure with a minimum.
+// atLeast returns a measure with a minimum.
 func atLeast(name, unit string, v, least float64) Measure {
 	return Measure{Name: name, Unit: unit, Value: v, Least: &least, Met: v >= least}
 }
 
 // Report is the result of a workload without a baseline.
 type Report struct {
-	// Workload is its name; Size is its size.
+	// Workload is the name of the workload; Size is the size at which it ran.
 	Workload string `json:"workload"`
 	Size     int    `json:"size"`
 	Conditions
-	// Measures are its numbers.
+	// Measures are the results, in the order of the table.
 	Measures []Measure `json:"measures"`
 }
 

@@ -28,7 +28,7 @@ const drainTimeout = 5 * time.Second
 
 // ours is Jobgraph: the three services, each with its own connection.
 type ours struct {
-	// experts are Go functions in the runner; kit is what else it has.
+	// experts are Go functions in the runner; kit is the rest of its configuration.
 	experts []runner.Function
 	kit     kit
 	// foreign adds a third-party worker.
@@ -89,7 +89,7 @@ func service(name string, run func(context.Context, *host.Process, *bus.Bus) err
 	return configured(name, kit{}, run)
 }
 
-// configured is service with a configuration.
+// configured is like service, with a configuration.
 func configured(name string, k kit, run func(context.Context, *host.Process, *bus.Bus) error) part {
 	return part{name, func(ctx context.Context, at address) error {
 		b, err := at.bus(ctx, name)

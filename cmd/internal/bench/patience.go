@@ -11,8 +11,8 @@ import (
 var errStuck = errors.New("it does not end")
 
 const (
-	patient     = 2 * time.Minute        // How long a wait may last on a busy machine,
-	patientEach = 100 * time.Millisecond // and how much longer for each SubJob.
+	patient     = 2 * time.Minute        // How long a wait may last on a busy machine.
+	patientEach = 100 * time.Millisecond // How much longer it may last for each SubJob.
 )
 
 // patience limits a wait for n SubJobs. When it is over, the cause of the context is errStuck.

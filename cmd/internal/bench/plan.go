@@ -108,16 +108,16 @@ func schemaFields(schema json.RawMessage) []string {
 	return names
 }
 
-// planWatch observes the calls between the planner and its model, and the planner's boundaries.
+// planWatch observes the calls between the planner and its model, and each boundary between two effects of the planner.
 type planWatch struct {
 	model *llmtest.Server
 	acked chan struct{} // Receives a value when the work of a plan is acknowledged.
 
 	mu       sync.Mutex // Guards the rest.
-	counting bool       // Measure memory instead of time.
+	counting bool       // If true, memory is measured instead of time.
 	last     time.Time  // When the model's last byte was read, and when graph.created was acknowledged.
 	done     time.Time
-	before   uint64 // The allocations at both times.
+	before   uint64 // The allocations at these two times.
 	after    uint64
 }
 
@@ -143,7 +143,7 @@ func (w *planWatch) raise(ctx context.Context, s *solo, b *bus.Bus) error {
 	}))
 }
 
-// measure has plans made, one half to measure time, the other half to measure memory.
+// measure lets the planner make plans, half of them to measure time, the other half to measure memory.
 func (w *planWatch) measure(ctx context.Context, b *bus.Bus, n int) (times []time.Duration, sizes []uint64, err error) {
 	for i := range planWarmup + 2*n {
 		w.mu.Lock()
@@ -201,7 +201,7 @@ func (w *planWatch) one(ctx context.Context, b *bus.Bus, job string) error {
 	return nil
 }
 
-// at is called at the planner's boundaries.
+// at is called at each boundary between two effects of the planner.
 func (w *planWatch) at(point string) error {
 	switch point {
 	case "published":

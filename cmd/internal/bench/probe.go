@@ -14,7 +14,7 @@ type probe struct {
 	Size     int        `json:"size"`
 	Under    Conditions `json:"under"`
 	Profile  string     `json:"profile,omitempty"`
-	// Act selects a part of a workload that has several.
+	// Act selects one part of a workload that consists of several.
 	Act string `json:"act,omitempty"`
 	log *slog.Logger
 }
@@ -40,7 +40,7 @@ func (p probe) run(ctx context.Context, self []string) ([]Measure, error) {
 	return nil, fmt.Errorf("workload %q is no probe", p.Workload)
 }
 
-// on runs f on a stage.
+// on raises the stage of a scene, runs f on it if its system is Jobgraph, and strikes it.
 func (p probe) on(ctx context.Context, c scene, f func(ctx context.Context, s *stage, d *oursDriver) error) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)

@@ -18,9 +18,9 @@ const (
 	readAhead   = 4096                   // How many messages a reader fetches ahead.
 	slowest     = time.Minute            // How long a busy server may take to answer.
 	settlePoll  = 5 * time.Millisecond   // The interval of checks whether consumers are done.
-	settleBound = 10 * time.Second       // How long they may take.
-	pullExpiry  = 5 * time.Second        // The expiry of a reader's pull requests,
-	pullBeat    = 500 * time.Millisecond // and their heartbeat.
+	settleBound = 10 * time.Second       // How long the checks may take.
+	pullExpiry  = 5 * time.Second        // The expiry of a reader's pull requests.
+	pullBeat    = 500 * time.Millisecond // The interval of the server's heartbeats meanwhile.
 )
 
 // reader reads streams for the drivers of both sides in the same way.
@@ -31,7 +31,7 @@ type reader struct {
 	also func()
 }
 
-// newReader connects.
+// newReader connects a reader to the server under a name.
 func newReader(at address, name string) (*reader, error) {
 	nc, err := at.dial(name)
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *reader) listen(room int, subjects ...string) (*ends, error) {
 	return e, nil
 }
 
-// next returns subject and body of the next message.
+// next returns the subject and the body of the next message.
 func (e *ends) next(ctx context.Context) (subject string, body []byte, err error) {
 	select {
 	case m := <-e.said:
@@ -87,7 +87,8 @@ func (e *ends) next(ctx context.Context) (subject string, body []byte, err error
 	}
 }
 
-// all waits until each job of a run has ended; read returns the job whose end a message is. Its error names a job that does not end.
+// all waits until each job of a run has ended; read returns the job whose end a message reports. Its error names a job
+// that does not end.
 func (e *ends) all(ctx context.Context, word string, graphs []baseline.Graph, read func(subject string, body []byte) (job string, err error)) error {
 	ctx, cancel := patience(ctx, nodes(graphs))
 	defer cancel()
@@ -196,7 +197,8 @@ func (r *reader) matching(ctx context.Context, stream, filter string) (uint64, e
 	return count, nil
 }
 
-// written counts all messages ever stored in all streams; awaited is the given number plus all of the named streams.
+// written counts all messages ever stored in all streams; awaited is the given number plus the messages of the named
+// streams.
 func (r *reader) written(ctx context.Context, awaited uint64, streams ...string) (writes, error) {
 	w := writes{awaited: awaited}
 	list := r.js.ListStreams(ctx)
@@ -233,7 +235,8 @@ func (r *reader) settled(ctx context.Context) error {
 	}
 }
 
-// busy reads every list to its end, since the lister would block if the reader left.
+// busy reports whether any durable consumer has messages left. It reads every list to its end, since the lister would
+// block if its reader stopped early.
 func (r *reader) busy(ctx context.Context) (busy bool, err error) {
 	streams := r.js.ListStreams(ctx)
 	for stream := range streams.Info() {

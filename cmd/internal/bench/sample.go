@@ -2,7 +2,7 @@ package bench
 
 import "time"
 
-// Conditions are the conditions of a trial.
+// Conditions say how a trial runs.
 type Conditions struct {
 	// Mode is embedded (one process, no socket) or services (the server and each part in its own process, over TCP).
 	Mode string `json:"mode"`
@@ -10,7 +10,7 @@ type Conditions struct {
 	Sync string `json:"sync"`
 }
 
-// The values of Conditions.
+// The values of the fields of Conditions.
 const (
 	ModeEmbedded = "embedded"
 	ModeServices = "services"
@@ -20,10 +20,10 @@ const (
 
 // Sample is what one trial measured.
 type Sample struct {
-	// Side is floor (the baseline), pure or claimed.
+	// Side is the side that ran, such as SideFloor.
 	Side string `json:"side"`
-	// SubJobs is their number; Seconds is the time from the first submission to the end of the last job, as seen by the
-	// client.
+	// SubJobs is the number of SubJobs; Seconds is the time from the first submission to the end of the last job, as seen
+	// by the client.
 	SubJobs int     `json:"subjobs"`
 	Seconds float64 `json:"seconds"`
 	// PerSecond is SubJobs per second.
@@ -39,10 +39,10 @@ type Sample struct {
 	CPUPer1000 float64 `json:"cpu_seconds_per_1000"`
 	// PeakBytes is the sum of the peaks of resident memory of all processes.
 	PeakBytes int64 `json:"peak_bytes"`
-	// DiskPerSubJob is the growth of the store in bytes.
+	// DiskPerSubJob is the growth of the store per SubJob, in bytes.
 	DiskPerSubJob float64 `json:"disk_bytes_per_subjob"`
 	// AwaitedWrites is the number of stored messages per SubJob between a completion and the next start; Writes is the
-	// number of all.
+	// number of all stored messages per SubJob.
 	AwaitedWrites float64 `json:"awaited_writes_per_subjob"`
 	Writes        float64 `json:"writes_per_subjob"`
 }

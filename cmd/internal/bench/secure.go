@@ -18,7 +18,7 @@ import (
 // mostSecureCost limits what permissions cost, in percent of the throughput.
 const mostSecureCost = 5
 
-// secureRounds is how often each side of the comparison runs, in turns.
+// secureRounds is how often each side of the comparison runs; the sides take turns.
 const secureRounds = 5
 
 // accountsFile is the configuration of accounts in a folder of keys.
@@ -83,9 +83,10 @@ func admit(o *server.Options, dir string) error {
 	return nil
 }
 
-// secure runs graphs in three processes, with permissions and without, in turns, and compares throughput and processor time.
+// secure runs graphs in three processes, with permissions and without, alternately, and compares throughput and
+// processor time.
 func (f *flags) secure(ctx context.Context, self []string, size int) ([]Measure, error) {
-	var speed, cpu [2][]float64 // Without and with permissions.
+	var speed, cpu [2][]float64 // First without permissions, then with them.
 	for range secureRounds {
 		for i, secure := range []bool{false, true} {
 			s, err := perform(ctx, self, trial{Side: SideClaimed, Shape: Shape{"random", size}, Under: Conditions{ModeServices, f.sync}, Profile: f.profile, Warm: true, Secure: secure})

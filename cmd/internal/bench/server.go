@@ -78,7 +78,7 @@ func (a address) dial(name string) (*nats.Conn, error) {
 	return nc, nil
 }
 
-// bus connects for Jobgraph.
+// bus connects a service of Jobgraph.
 func (a address) bus(ctx context.Context, name string) (*bus.Bus, error) {
 	o := bus.Options{URL: a.url, Name: name, Logger: a.log}
 	if a.embedded != nil {

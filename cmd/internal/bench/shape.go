@@ -17,7 +17,7 @@ type Shape struct {
 }
 
 const (
-	dagNodes = 10 // Nodes of one random DAG.
+	dagNodes = 10 // The number of nodes of one random DAG.
 	seed     = 11 // The same graphs in every run.
 )
 
@@ -44,7 +44,7 @@ func (s Shape) Graphs() ([]baseline.Graph, error) {
 	return nil, fmt.Errorf("workload %q has no graphs", s.Name)
 }
 
-// chain is n nodes, each after the previous one.
+// chain returns n nodes, each after the previous one.
 func chain(n int) baseline.Graph {
 	g := make(baseline.Graph, n)
 	for i := 1; i < n; i++ {
@@ -53,7 +53,7 @@ func chain(n int) baseline.Graph {
 	return g
 }
 
-// fan is one node, n after it, and one after all of them.
+// fan returns one node, n nodes after it, and one after all of them.
 func fan(n int) baseline.Graph {
 	g := make(baseline.Graph, n+2)
 	for i := 1; i <= n; i++ {
@@ -63,7 +63,7 @@ func fan(n int) baseline.Graph {
 	return g
 }
 
-// dags is n graphs of ten nodes, each node after one to three earlier ones.
+// dags returns n graphs of ten nodes, each node after one to three earlier ones.
 func dags(n int) []baseline.Graph {
 	chance := rand.New(rand.NewPCG(seed, seed))
 	list := make([]baseline.Graph, n)
@@ -78,8 +78,8 @@ func dags(n int) []baseline.Graph {
 	return list
 }
 
-// mesh is one graph as deep as ten thirteenths of its nodes: a chain whose nodes also depend on many earlier ones, the
-// other nodes depending on it, with about fifteen edges per node.
+// mesh returns one graph as deep as ten thirteenths of its nodes: a chain whose nodes also depend on many earlier ones,
+// the other nodes depending on it, with about fifteen edges per node.
 func mesh(n int) baseline.Graph {
 	chance := rand.New(rand.NewPCG(seed, seed))
 	spine, wanted := max(1, n*10/13), int(float64(n)*meshEdges)

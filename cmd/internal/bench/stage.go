@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// scene describes a stage.
+// scene describes the stage to raise.
 type scene struct {
-	// side names the system; kit is what it has in addition.
+	// side names the system; kit is what its runner gets besides the experts of the side.
 	side  string
 	kit   kit
 	under Conditions

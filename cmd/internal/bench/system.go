@@ -30,7 +30,7 @@ type part struct {
 	run  func(ctx context.Context, at address) error
 }
 
-// system is a system under comparison.
+// system is the baseline, or Jobgraph in one of its configurations.
 type system interface {
 	// parts returns its services in the order of their start.
 	parts() []part
@@ -50,10 +50,10 @@ type driver interface {
 
 // writes counts stored messages.
 type writes struct {
-	// awaited counts those between the completion of a node and the start of the next: the work, the report, and journal
-	// records.
+	// awaited counts the messages between the completion of a node and the start of the next: the work, the report, and
+	// journal records.
 	awaited uint64
-	// total counts all of them, in all streams.
+	// total counts all messages, in all streams.
 	total uint64
 }
 

@@ -40,7 +40,7 @@ const (
 
 // tool lets agents call a tool that does nothing, one call after another, and measures the time from when the model's answer is in
 // the journal until the tool's is. That includes the call itself over the bus, and two journal records, each acknowledged before
-// the next step. The baseline is exactly that, written by hand, in turns with the agents: one request to the same tool and two
+// the next step. The baseline is exactly that, written by hand, alternating with the agents: one request to the same tool and two
 // appends of the same size. The time of a whole turn, from the last byte of an answer to the next model call, is reported as well;
 // it includes the model call with two records of its own.
 func (p probe) tool(ctx context.Context) (list []Measure, err error) {
@@ -98,7 +98,7 @@ func callNothing(q llmtest.Question) (llmtest.Answer, error) {
 type toolWatch struct {
 	*reader
 	bus    *bus.Bus
-	dir    string // Holds card and configuration.
+	dir    string // The folder of card and configuration.
 	model  *llmtest.Server
 	served atomic.Int64 // How often the tool was called.
 	record int          // The size of a journal record, in bytes.
@@ -221,7 +221,7 @@ func (w *toolWatch) journaled(ctx context.Context, job string) error {
 	return nil
 }
 
-// floor is one call written by hand.
+// floor makes one call as a program written by hand would, and records how long it took.
 func (w *toolWatch) floor(ctx context.Context, i int) error {
 	subject, body := w.bus.Names().JournalOf("floor", "f"+strconv.Itoa(i)), make([]byte, w.record)
 	begin, last := time.Now(), uint64(0)
@@ -258,7 +258,7 @@ func (w *toolWatch) report() []Measure {
 	}
 }
 
-// at is called at the runner's boundaries.
+// at is called at each boundary between two effects of the runner.
 func (w *toolWatch) at(point, _ string) error {
 	now := time.Now()
 	if point == "result" {

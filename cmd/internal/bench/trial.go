@@ -123,7 +123,8 @@ func (t trial) measure(ctx context.Context, on *stage, graphs []baseline.Graph) 
 	return s, t.times(ctx, on.driver, graphs, &s)
 }
 
-// perform runs the graphs as often as required, and returns the seconds that took. It returns when everything is settled.
+// perform runs the graphs as often as required, and returns how many seconds that took. It returns when everything is
+// settled.
 func (t trial) perform(ctx context.Context, on *stage, graphs []baseline.Graph) (float64, error) {
 	begin := time.Now()
 	for i := range max(1, t.Again) {

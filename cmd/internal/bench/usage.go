@@ -14,7 +14,7 @@ import (
 type usage struct {
 	// CPU is processor time, of user and system, in seconds.
 	CPU float64 `json:"cpu"`
-	// Peak is the peak of resident memory, in bytes.
+	// Peak is the most memory that was resident at once, in bytes.
 	Peak int64 `json:"peak"`
 	// Resident is the present resident memory, in bytes; 0 if unknown.
 	Resident int64 `json:"resident"`
@@ -53,7 +53,7 @@ func memory(status, name string) (int64, bool) {
 	return kib << 10, err == nil
 }
 
-// diskUse sums the sizes of all files in a folder. Files that disappear meanwhile do not count.
+// diskUse sums the sizes of all files in a folder. Files that disappear while it runs do not count.
 func diskUse(dir string) int64 {
 	total := int64(0)
 	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error { // Unreadable files do not count.

@@ -35,7 +35,8 @@ func ask() runner.Function {
 	}
 }
 
-// wait makes jobs wait for a person, measures what they occupy meanwhile, and the time from an answer to the end of its job.
+// wait makes jobs wait for a person, measures what they occupy while they wait, and the time from an answer to the end
+// of its job.
 func (p probe) wait(ctx context.Context, self []string) (list []Measure, err error) {
 	graphs := slices.Repeat([]baseline.Graph{{nil}}, p.Size)
 	err = p.on(ctx, scene{side: sideAsk, self: self}, func(ctx context.Context, s *stage, d *oursDriver) error {
@@ -79,7 +80,7 @@ const (
 	waitingGoroutines = 512
 )
 
-// rest is the memory of this process when nothing moves, including server and services.
+// rest is the memory of this process when it is idle, including server and services.
 type rest struct {
 	heap       uint64
 	goroutines int

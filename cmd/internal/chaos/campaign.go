@@ -21,12 +21,12 @@ import (
 type Settings struct {
 	// Self starts the server: a program and the arguments that lead to ServerCommand.
 	Self []string
-	// Programs is the folder with planner, scheduler and expert-runner. Other is one with those of another release, of
-	// which half of the services are started; may be empty.
+	// Programs is the folder with planner, scheduler and expert-runner. Other is such a folder of another release, from
+	// which half of the services are started; it may be empty.
 	Programs, Other string
 	// Seed determines faults and jobs; the same seed gives the same faults in the same order.
 	Seed uint64
-	// Duration is how long faults happen; Faults, if not 0, ends them earlier, after that many.
+	// Duration is how long faults happen. Faults, if not 0, is the number of faults after which they end earlier.
 	Duration time.Duration
 	Faults   int
 	// Servers is 1, or 3 for a cluster.
@@ -35,10 +35,10 @@ type Settings struct {
 	// Worker is the command line of a third-party worker, to which the name of its pool is appended; may be empty.
 	Rolling bool
 	Worker  string
-	// Roles is a folder of `jobgraph init --secure`, of either release: everyone has its key and its role on the bus. Empty for a bus
-	// without roles.
+	// Roles is a folder of `jobgraph init --secure`, of either release: everyone has its key and its role on the bus. It is empty for a
+	// bus without roles.
 	Roles string
-	// Log gets a line per fault; Keep keeps the folder of the campaign.
+	// Log gets a line per fault. With Keep, the folder of the campaign is kept.
 	Log  io.Writer
 	Keep bool
 }
@@ -49,15 +49,15 @@ const (
 	// orphanAfter is how long a program continues after its runner can no longer renew its claim: it ends before another runner may
 	// take the run over.
 	orphanAfter = 2 * time.Second
-	// jobsAtOnce is how many jobs run at once.
+	// jobsAtOnce limits how many unfinished jobs the campaign has at any time.
 	jobsAtOnce = 24
 	// calm is how long after the last fault no job may end before the campaign considers the rest lost.
 	calm = 2 * time.Minute
 	// pauseLeast and pauseMost limit the pause between two faults.
 	pauseLeast, pauseMost = 300 * time.Millisecond, 1500 * time.Millisecond
-	// One fault in aimedOf comes after its pause, whatever runs then. The others wait for a program at work, at most for aimMost, and look
-	// at intervals of aimEvery: while processes are down no program works, and a fault that meets none proves less. With three of four
-	// aimed, hardly a program came to its end.
+	// One fault in aimedOf comes after its pause, whatever runs then. The others wait until a program is at work, for at most aimMost, and
+	// check every aimEvery: while processes are down no program works, and a fault that hits none proves less. When three of four faults
+	// were aimed, hardly any program reached its end.
 	aimedOf           = 2
 	aimMost, aimEvery = 5 * time.Second, 20 * time.Millisecond
 )

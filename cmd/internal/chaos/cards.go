@@ -14,10 +14,10 @@ const (
 	once   = "once"   // Takes about a second; may not be repeated without asking.
 	flaky  = "flaky"  // Fails at its first attempt; may be repeated.
 	boxed  = "boxed"  // Takes about a second, at sandbox level landlock; may be repeated.
-	clerk  = "clerk"  // A person.
+	clerk  = "clerk"  // Asks a person.
 )
 
-// program records its begin, a heartbeat ten times a second, and its end: what, job, SubJob, run, process, nanoseconds.
+// program records its start, a heartbeat ten times a second, and its end: what, job, SubJob, run, process, nanoseconds.
 const program = `#!/bin/sh
 say() { echo "$1 $JOBGRAPH_JOB $JOBGRAPH_SUBJOB $JOBGRAPH_RUN $$ $(date +%s%N)" >>"$MARKS"; }
 say begin

@@ -25,7 +25,7 @@ type faults struct {
 	overlapping int
 	begun       time.Time
 	stays       []Stay
-	// older are the decision rules of the other release.
+	// older is the version of the decision rules of the other release.
 	older int
 }
 
@@ -33,7 +33,7 @@ func newFaults(f *fleet, l *load, rng *rand.Rand) *faults {
 	return &faults{fleet: f, load: l, rng: rng, marks: newMarksFile(l.marks), made: map[string]int{}, begun: time.Now()}
 }
 
-// fault is a kind of fault.
+// fault is a way to strike one of the processes that run a program.
 type fault struct {
 	name    string
 	program string
@@ -45,7 +45,7 @@ type fault struct {
 // busAway strikes all servers at once.
 const busAway = "every server killed"
 
-// kinds are the faults, each as often as its relative frequency.
+// kinds returns the faults, each as often as its relative frequency.
 func kinds() []fault {
 	beyond := lease + time.Second
 	return []fault{

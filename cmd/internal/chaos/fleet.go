@@ -49,8 +49,8 @@ type process struct {
 	mu      sync.Mutex // Guards the fields below.
 	cmd     *exec.Cmd
 	ended   chan struct{} // Closed when cmd has ended.
-	why     error         // How it ended.
-	stopped bool          // By SIGSTOP.
+	why     error         // The error with which it ended.
+	stopped bool          // Suspended by SIGSTOP.
 	away    bool          // Ended on purpose, and not restarted yet.
 	full    bool          // A server without disk space: no other fault strikes it.
 }
@@ -300,18 +300,18 @@ func (p *process) gone() {
 		return
 	case <-late.C:
 	}
-	_ = cmd.Process.Kill() // It may have ended meanwhile.
+	_ = cmd.Process.Kill() // It may have ended in the meantime.
 	<-ended
 }
 
-// failure returns why it did not end regularly after the request to; nil if it did.
+// failure returns why the process did not end regularly when it was asked to; nil if it did.
 func (p *process) failure() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.why
 }
 
-// alive reports whether it is running.
+// alive reports whether the process is running.
 func (p *process) alive() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -24,11 +24,12 @@ type judged struct {
 	marks   map[[2]string][]*execution
 	answers map[[2]string]answer
 	experts map[string]string
-	reports map[string][]events.Event // By SubJob, in order.
+	reports map[string][]events.Event // The reports of each SubJob, in order.
 	report  *Report
 }
 
-// judge checks everything against everything.
+// judge compares the logs, journals, saved states and marks of all jobs with each other and with what Jobgraph
+// promises.
 func judge(ctx context.Context, c *client.Client, l *load, f *faults, left []string) (*Report, error) {
 	marks, err := readMarks(l.marks)
 	if err != nil {
@@ -95,7 +96,7 @@ func (j *judged) look() error {
 	return nil
 }
 
-// differences compares the saved state with the fold of the log up to it.
+// differences compares the saved state with the fold of the log up to the same event.
 func (j *judged) differences() error {
 	var at struct {
 		Seq uint64 `json:"seq"`
@@ -167,7 +168,7 @@ func (j *judged) executions(subjob string, journal []run.Entry) {
 				break
 			}
 		}
-		said := i > 0 && j.retried(subjob, list[0].begin, x.begin) // A program that had ended was already reported when a person was asked.
+		said := i > 0 && j.retried(subjob, list[0].begin, x.begin) // The check of questions has reported that.
 		if done := j.succeeded(subjob, journal); !done.IsZero() && x.begin.After(done.Add(slack)) && !said {
 			j.report.fault("repeated after a finish", "%s/%s run %d, %s behind it", j.job, subjob, x.run, x.begin.Sub(done))
 		}
@@ -200,8 +201,8 @@ func (j *judged) succeeded(subjob string, journal []run.Entry) (at time.Time) {
 	return at
 }
 
-// repeat checks a repeated execution of a SubJob. One that must not be repeated may be if a person allowed it, or if the first
-// execution reported a failure.
+// repeat checks a repeated execution of a SubJob. Even an execution that must not be repeated may be, if a person allowed it or
+// if the first execution reported a failure.
 func (j *judged) repeat(subjob string, before, x *execution) {
 	failed := slices.ContainsFunc(j.reports[subjob], func(e events.Event) bool {
 		return e.Run == before.run && e.Report().Outcome != events.Success && e.Time.Before(x.begin.Add(slack))
@@ -238,7 +239,7 @@ func (j *judged) retried(subjob string, from, to time.Time) bool {
 
 // Report is the result of a campaign.
 type Report struct {
-	// Faults is their number, InFlight how many hit running programs, Overlapping how many came while another one lasted, By the number
+	// Faults counts the faults, InFlight how many hit running programs, Overlapping how many came while another one lasted, By the number
 	// of each kind.
 	Faults      int            `json:"faults"`
 	InFlight    int            `json:"in_flight"`

@@ -33,7 +33,7 @@ type load struct {
 	answers map[[2]string]answer
 	// ended is when the last job ended.
 	ended time.Time
-	// batches counts those for the quick expert.
+	// batches counts the jobs for the quick expert.
 	batches int
 }
 
@@ -43,7 +43,7 @@ type answer struct {
 	at             time.Time
 }
 
-// look is the interval of polls of all jobs.
+// look is the interval at which all jobs are polled.
 const look = 300 * time.Millisecond
 
 func newLoad(c *client.Client, rng *rand.Rand, marks string, boxes bool) *load {
@@ -166,8 +166,8 @@ func (l *load) counts() Stay {
 	return Stay{Accepted: len(l.accepted), Ended: len(l.accepted) - len(l.open), Batches: l.batches}
 }
 
-// answer approves, and answers questions about unknown outcomes according to the program's marks. A repeated question gets
-// the same answer.
+// answer approves what needs approval, and answers questions about unknown outcomes according to the program's marks. A
+// repeated question gets the same answer.
 func (l *load) answer(ctx context.Context, job, subjob, request string, kind events.InputKind) {
 	choice := "yes"
 	if kind == events.InputUnknown {
@@ -191,8 +191,8 @@ func (l *load) answer(ctx context.Context, job, subjob, request string, kind eve
 // silent is how long a program must be silent to count as dead: ten times its heartbeat interval.
 const silent = time.Second
 
-// decide answers like a careful person: a program that ended has succeeded; for any other it sometimes says so as well, and
-// sometimes to retry. While a program sends heartbeats, the answer is unknown.
+// decide answers like a careful person. It says that a program that ended has succeeded; of any other it sometimes says the
+// same, and sometimes asks for a retry. While a program sends heartbeats, the answer is unknown.
 func (l *load) decide(job, subjob string) (choice string, known bool) {
 	marks, err := readMarks(l.marks)
 	if err != nil {

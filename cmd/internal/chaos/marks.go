@@ -55,7 +55,7 @@ func (m *marksFile) read() error {
 	return nil
 }
 
-// take applies one line.
+// take applies one line of the file.
 func (m *marksFile) take(line string) {
 	var what string
 	var k mark
@@ -90,7 +90,7 @@ func (m *marksFile) atWork(now time.Time) int {
 // recent is how old the last heartbeat of a program at work may be.
 const recent = 500 * time.Millisecond
 
-// readMarks returns the executions of each SubJob, by job and SubJob, in the order of their begin.
+// readMarks returns the executions of each SubJob, by job and SubJob, in the order in which they began.
 func readMarks(path string) (map[[2]string][]*execution, error) {
 	m := newMarksFile(path)
 	if err := m.read(); err != nil {

@@ -82,7 +82,7 @@ func (q *quickServer) close() error {
 	return errors.Join(err, q.marks.Close())
 }
 
-// quickPlan is a fan of quick SubJobs, with one of the third-party worker among them.
+// quickPlan returns a fan of quick SubJobs, with one of the third-party worker among them.
 func quickPlan(worker bool) []events.SubJob {
 	steps := []events.SubJob{{ID: "first", Goal: "go", Expert: quick}}
 	last := events.SubJob{ID: "last", Goal: "go", Expert: quick}

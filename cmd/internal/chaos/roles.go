@@ -19,7 +19,7 @@ var identities = map[string]string{scheduler: "scheduler", planner: "planner", r
 // steward is the identity of the campaign itself.
 const steward = "admin"
 
-// accounts is the server's file of accounts, empty on a bus without roles.
+// accounts returns the path of the server's file of accounts, empty on a bus without roles.
 func (f *fleet) accounts() string {
 	if f.Roles == "" {
 		return ""
@@ -56,7 +56,7 @@ func (f *fleet) variables(name string) (list []string, err error) {
 	return list, nil
 }
 
-// value returns the value of a variable.
+// value returns the value of a variable in a list of lines NAME=VALUE; "" if it is missing.
 func value(list []string, variable string) string {
 	for _, line := range list {
 		if text, ok := strings.CutPrefix(line, variable+"="); ok {
@@ -66,7 +66,7 @@ func value(list []string, variable string) string {
 	return ""
 }
 
-// options are those of the campaign's own connection.
+// options returns the options of the campaign's own connection.
 func (f *fleet) options() (bus.Options, error) {
 	o := bus.Options{URL: f.url, Name: "chaos"}
 	if f.Roles == "" {

@@ -29,16 +29,16 @@ func (m mix) with(role string) mix {
 	return m
 }
 
-// tour is the order in which roles switch, starting with all services of the other release: through each of the eight mixes
-// and back, then as docs/upgrade.md says up to this release and down again.
+// tour returns the order in which roles switch, starting with all services of the other release: through each of the eight
+// mixes and back, then as docs/upgrade.md says up to this release and down again.
 func tour() []string {
 	all := []string{runner, planner, runner, scheduler, runner, planner, runner, scheduler}
 	upgrade := []string{runner, planner, scheduler}
 	return append(append(all, upgrade...), scheduler, planner, runner)
 }
 
-// Stay is one stop of the tour: how long a mix lasted, how many jobs were accepted and ended meanwhile, and how many batches of
-// work there were.
+// Stay is one stop of the tour: how long a mix lasted, how many jobs were accepted and ended during that time, and how many
+// batches of work there were.
 type Stay struct {
 	Mix      string        `json:"mix"`
 	Lasted   time.Duration `json:"lasted"`

@@ -14,7 +14,7 @@ const noRoom = 1
 // fill restarts a server that was asked to end, first without storage space and after a while with enough.
 func (p *process) fill(lasts time.Duration) error {
 	p.mu.Lock()
-	p.full = true // Before it runs again.
+	p.full = true // Set before it runs again, so that no other fault strikes it.
 	p.mu.Unlock()
 	p.gone()
 	if err := p.limit(noRoom); err != nil {

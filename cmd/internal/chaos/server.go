@@ -31,7 +31,7 @@ func (o *ServerOrder) text() (string, error) {
 	return string(text), err
 }
 
-// ServerCommand is the hidden command that runs one server until it is asked to end.
+// ServerCommand returns the hidden command that runs one server until it is asked to end.
 func ServerCommand(use string) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " ORDER", Hidden: true, Args: cobra.ExactArgs(1),

@@ -31,7 +31,7 @@ func basic(t, again *trace) []Check {
 	return append(checks, repeated(t, again)...)
 }
 
-// reporting checks the report.
+// reporting checks that the worker reports as the contract requires.
 func (t *trace) reporting() []Check {
 	at := t.first(reported)
 	if at < 0 {

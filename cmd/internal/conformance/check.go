@@ -5,7 +5,7 @@ import "slices"
 // Verdict is the result of checking a rule.
 type Verdict string
 
-// The verdicts.
+// The possible results of checking a rule.
 const (
 	Kept     Verdict = "kept"
 	Violated Verdict = "VIOLATED"
@@ -32,5 +32,5 @@ func rule(name string, kept bool, detail string) Check {
 	return Check{Rule: name, Verdict: Violated, Detail: detail}
 }
 
-// unseen is a rule without an occasion to check it.
+// unseen returns a rule without an occasion to check it.
 func unseen(name, detail string) Check { return Check{Rule: name, Verdict: Unseen, Detail: detail} }

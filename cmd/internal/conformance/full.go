@@ -74,7 +74,7 @@ func heldRun(t *trace) Check {
 	return rule(name, t.over(), "it claimed the run and did not report and acknowledge it")
 }
 
-// cancelled checks a run that was cancelled.
+// cancelled checks that a worker has ended a cancelled run promptly.
 func cancelled(t *trace, told time.Duration, claimed bool) Check {
 	const name = "stops when it is told to"
 	if !claimed {

@@ -20,7 +20,7 @@ import (
 // Level is how much of the contract a worker keeps.
 type Level string
 
-// The levels.
+// The levels, the lowest first.
 const (
 	Basic Level = "basic" // At least once, one effect per run.
 	Full  Level = "full"  // A run is never executed twice at once, and a cancellation is obeyed.
@@ -45,9 +45,9 @@ const (
 
 // Settings configures a test of a worker.
 type Settings struct {
-	// Card is the card of the expert.
+	// Card is the card of the expert whose worker is tested.
 	Card events.Card
-	// Goal and Inputs are the work.
+	// Goal and Inputs are the work that the worker gets.
 	Goal   string
 	Inputs map[string]json.RawMessage
 	// Level is how much is checked.
@@ -56,7 +56,7 @@ type Settings struct {
 	Patience time.Duration
 }
 
-// Result is the result of a test.
+// Result is what the test has found out about the worker.
 type Result struct {
 	// Checks are the rules, in the order of the contract.
 	Checks []Check
@@ -260,7 +260,7 @@ func (k *kit) order(subjob string) events.Work {
 		Plan: &brief.Plan{Version: 1, Steps: []brief.Step{{ID: subjob, Title: brief.Line(k.Goal, brief.MaxTitle), Status: brief.InProgress}}},
 	}
 	b.Place, b.Marks = &brief.Place{Step: b.Plan.Steps[0], N: 1, Of: 1}, &brief.Marks{InProgress: 1}
-	told, _ := b.Append(nil) // It has no part that cannot be written.
+	told, _ := b.Append(nil) // Every part of a brief can be encoded.
 	return events.Work{
 		Brief: told,
 		Kind:  events.WorkExecute, Job: k.job, SubJob: subjob, Run: 1, Attempt: 1, Goal: k.Goal, Inputs: k.Inputs, LifeCycle: 1,

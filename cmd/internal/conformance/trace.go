@@ -14,12 +14,12 @@ import (
 
 // seen is one observed message.
 type seen struct {
-	at     time.Duration // Since the work was issued.
+	at     time.Duration // The time since the work was issued.
 	what   what
 	text   string // The text of the acknowledgement.
 	record events.JournalRecord
 	report events.SubJobReported
-	fault  string // Why it cannot be decoded.
+	fault  string // Why the message cannot be decoded.
 	msg    bus.Tapped
 }
 
@@ -27,9 +27,9 @@ type what int
 
 const (
 	nothing what = iota
-	acked        // +ACK, and equivalents.
+	acked        // +ACK, or another form of it.
 	settled      // +NAK or +TERM.
-	inHand       // +WPI.
+	inHand       // +WPI, a sign that the work continues.
 	journaled
 	reported
 	parked
@@ -39,9 +39,9 @@ const (
 type trace struct {
 	work    events.Work
 	subject string
-	seq     uint64 // Of the work in its stream.
+	seq     uint64 // The sequence of the work in its stream.
 	list    []seen
-	// journal is what the bus stored: a rejected claim was only observed.
+	// journal is what the bus stored. It lacks rejected claims, which were only observed.
 	journal []run.Entry
 	ended   bool // Report, or request for input, and acknowledgement were observed in time.
 }
@@ -96,7 +96,7 @@ func (t *trace) ack(m bus.Tapped) (what, string) {
 	return nothing, ""
 }
 
-// first returns the index of the first of a kind, -1 for none.
+// first returns the index of the first observed message of a kind, -1 for none.
 func (t *trace) first(k what) int {
 	for i := range t.list {
 		if t.list[i].what == k {
@@ -106,7 +106,7 @@ func (t *trace) first(k what) int {
 	return -1
 }
 
-// all returns all of a kind.
+// all returns the observed messages of a kind, in order.
 func (t *trace) all(k what) []seen {
 	var list []seen
 	for _, s := range t.list {

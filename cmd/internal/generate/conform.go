@@ -38,7 +38,7 @@ type claims struct {
 // proofs are the claims of all tests by id.
 type proofs map[string]*claims
 
-// add notes a test in a folder.
+// add records that a test in a folder claims to prove an id.
 func (p proofs) add(id, folder, test string) {
 	c := p[id]
 	if c == nil {

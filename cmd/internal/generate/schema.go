@@ -92,7 +92,7 @@ func lenient(s *jsonschema.Schema) {
 	lenient(s.AdditionalProperties)
 }
 
-// optional requires no field of a struct that is embedded by a pointer: all of them are absent together where it is nil.
+// optional requires no field of a struct that is embedded by a pointer: if the pointer is nil, all of them are absent.
 func optional(s *jsonschema.Schema, t reflect.Type) {
 	if s == nil {
 		return

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// allTools are our counterparts of OpenManus's tools.
+// allTools returns our counterparts of OpenManus's tools.
 func allTools() []string {
 	return []string{"ask_person", "fetch", "list_files", "read_file", "terminate", "write_file"}
 }

@@ -41,7 +41,7 @@ func parseYAML(file string, text []byte) (*node, error) {
 	return root, nil
 }
 
-// parseJSON parses JSON, by way of YAML, which gives line numbers.
+// parseJSON parses JSON with the YAML parser, which gives line numbers.
 func parseJSON(file string, text []byte) (*node, error) {
 	var valid json.RawMessage
 	if err := json.Unmarshal(text, &valid); err != nil {
@@ -174,7 +174,8 @@ func (r *tomlReader) line(e *unstable.Node) int {
 	return r.parser.Shape(it.Node().Raw).Start.Line
 }
 
-// reach goes to a table, creating it if necessary; of a list, to the last one, or to a new one if fresh is true.
+// reach returns the table at a path of keys, creating it if necessary. For a list of tables it returns the last one, or
+// a new one if fresh is true.
 func (r *tomlReader) reach(from *node, key []string, e *unstable.Node, fresh bool) *node {
 	for i, name := range key {
 		next := from.get(name)

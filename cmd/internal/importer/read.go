@@ -10,7 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// Kinds of sources.
+// The systems whose configuration can be imported.
 const (
 	Chat2Graph = "chat2graph"
 	DeerGo     = "deer-go"
@@ -25,7 +25,7 @@ func Kinds() []string { return []string{Chat2Graph, DeerGo, OpenManus, ValueCell
 type Source struct {
 	// Path is its name, for the report and to recognise its kind.
 	Path string
-	// Text is its content.
+	// Text is the content of the file.
 	Text []byte
 	// Kind is one of Kinds; if empty, name and shape determine it.
 	Kind string

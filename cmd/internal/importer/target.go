@@ -19,7 +19,7 @@ type target struct {
 	config  config
 	cards   []*card
 	job     map[string]any
-	remarks []string // Comments before the configuration.
+	remarks []string // Comments at the beginning of jobgraph.yaml.
 	// warnings are about experts that can do less than before.
 	warnings host.Faults
 }
@@ -64,7 +64,7 @@ type action struct {
 	Next        map[string]float64 `yaml:"next,omitempty"`
 }
 
-// step is a step of an agent's workflow.
+// step is a step of the workflow that an agent follows.
 type step struct {
 	Instruction string   `yaml:"instruction"`
 	Actions     []string `yaml:"actions,omitempty"`
@@ -132,7 +132,7 @@ func (t *target) server(name string) *server {
 	return s
 }
 
-// files writes everything.
+// files returns the contents of all files by path.
 func (t *target) files() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	t.config.Version = 1

@@ -8,7 +8,7 @@ import (
 // Verdict is what happened to a key.
 type Verdict string
 
-// The verdicts.
+// The possible verdicts.
 const (
 	Carried Verdict = "carried" // It has the same meaning here.
 	Mapped  Verdict = "mapped"  // Something else here does the same, or nearly.
@@ -20,7 +20,7 @@ type Note struct {
 	// File and Line are the position of the key.
 	File string `json:"file"`
 	Line int    `json:"line"`
-	// Key is its path.
+	// Key is the path of the key.
 	Key string `json:"key"`
 	// Verdict says what happened to it.
 	Verdict Verdict `json:"verdict"`
@@ -79,7 +79,7 @@ func (n *node) list() []string {
 	return texts
 }
 
-// add puts a field in.
+// add adds a field to a table.
 func (n *node) add(name string, child *node) {
 	if n.fields == nil {
 		n.fields = map[string]*node{}

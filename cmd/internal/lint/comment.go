@@ -60,7 +60,7 @@ func (t *Tree) undocumentedSpecs(file *GoFile, decl *ast.GenDecl) []Finding {
 	return found
 }
 
-// wantsFields is true for what users write or read: the contract, and the settings of any package.
+// wantsFields reports whether a type is what users write or read: the contract, and the settings of any package.
 func wantsFields(file *GoFile, spec *ast.TypeSpec) bool {
 	if !spec.Name.IsExported() {
 		return false
@@ -98,7 +98,7 @@ func mentions(comment, name string) bool {
 	}), name)
 }
 
-// exportedReceiver is true for functions, and for methods that a user of the package can reach.
+// exportedReceiver reports whether a user of the package can reach a function or method.
 func exportedReceiver(f *ast.FuncDecl) bool {
 	if f.Recv == nil || len(f.Recv.List) == 0 {
 		return true
@@ -120,7 +120,7 @@ func exportedReceiver(f *ast.FuncDecl) bool {
 	}
 }
 
-// openEnd matches a promise to finish later, which belongs into an issue.
+// openEnd matches a promise to finish later, which belongs in an issue.
 var openEnd = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X|HA` + `CK)\b`)
 
 // OpenEnds finds promises to finish later: in the comments of Go files, and in the lines of files that are run.
@@ -158,7 +158,7 @@ func isScript(name string) bool {
 	return false
 }
 
-// isVariables is true for a group of variables, false for constants, types and imports.
+// isVariables reports whether a declaration is a group of variables, and not constants, types or imports.
 func isVariables(decl ast.Decl) (*ast.GenDecl, bool) {
 	group, ok := decl.(*ast.GenDecl)
 	return group, ok && group.Tok == token.VAR

@@ -8,7 +8,7 @@ import (
 
 // Finding is one place where a rule is broken.
 type Finding struct {
-	// Path of the file or folder, relative to the root of the repository, with forward slashes.
+	// Path is the file or folder, relative to the root of the repository, with forward slashes.
 	Path string
 	// Line counts from 1; 0 means the whole file or folder.
 	Line int

@@ -140,7 +140,7 @@ func (t *Tree) assigned(file *GoFile, variables map[string]*ast.ValueSpec) []Fin
 	return found
 }
 
-// root is the variable at the start of x.f[i].g, or nil.
+// root returns the variable at the start of x.f[i].g, or nil.
 func root(target ast.Expr) *ast.Ident {
 	for {
 		switch x := target.(type) {

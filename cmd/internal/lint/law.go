@@ -23,7 +23,7 @@ type Package struct {
 	TestImports, XTestImports []string
 }
 
-// dir is the folder of a package of the repository, or "" for any other.
+// dir returns the folder of a package of the repository, or "" for any other.
 func dir(importPath string) string {
 	name, ok := strings.CutPrefix(importPath, Base)
 	if !ok {
@@ -116,7 +116,7 @@ var law = []room{
 	{dir: "examples", std: true},
 }
 
-// sole names who alone may import an SDK, so that it can be replaced in one room.
+// sole names who alone may import an SDK, so that it can be replaced in one place.
 var sole = []struct{ prefix, owners string }{
 	{"github.com/nats-io/nats-server/", "cmd"},
 	{"github.com/nats-io/nats.go", "pkg/bus cmd"},
@@ -167,7 +167,8 @@ func Links(packages []Package) []Finding {
 	return sorted(found)
 }
 
-// weighed checks that no package brings gRPC into the programs that import it, of this repository or of others. Test support may.
+// weighed checks that no package links gRPC into the programs that import it, whether they are of this repository or of
+// others. Test support may link it.
 func weighed(p Package) []Finding {
 	const grpc = "google.golang.org/grpc"
 	name := dir(p.ImportPath)
@@ -241,7 +242,7 @@ func refusedUpwards(name, inner, service string) string {
 	return ""
 }
 
-// serviceOf is the module folder services/<name> that holds a package.
+// serviceOf returns the module folder services/<name> that holds a package.
 func serviceOf(name string) string {
 	parts := strings.SplitN(name, "/", 3)
 	return strings.Join(parts[:min(2, len(parts))], "/")

@@ -125,7 +125,7 @@ func (m *mapOrder) sorts(call *ast.CallExpr) bool {
 	return from == "sort" || from == "slices" && strings.HasPrefix(name, "Sort")
 }
 
-// callee is the package and the name of a called function of a package, or "".
+// callee returns the package and the name of a called function of a package, or "".
 func (m *mapOrder) callee(call *ast.CallExpr) (string, string) {
 	selector, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 	if !ok {

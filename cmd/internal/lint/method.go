@@ -40,7 +40,7 @@ func Methods(t *Tree) []Finding {
 	return sorted(found)
 }
 
-// receiver is the name of the type that a method belongs to.
+// receiver returns the name of the type that a method belongs to.
 func receiver(expr ast.Expr) string {
 	switch e := expr.(type) {
 	case *ast.StarExpr:

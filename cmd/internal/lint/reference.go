@@ -48,9 +48,9 @@ func References(t *Tree) []Finding {
 
 // names holds the files, folders and declarations of a tree.
 type names struct {
-	places map[string]bool            // Existing files and folders.
-	in     map[string]map[string]bool // Declared names by file.
-	all    map[string]bool            // Type.Method and package.Name, anywhere.
+	places map[string]bool            // The existing files and folders.
+	in     map[string]map[string]bool // The names that each file declares.
+	all    map[string]bool            // The names Type.Method and package.Name that any file declares.
 }
 
 func index(t *Tree) *names {
@@ -111,7 +111,7 @@ func (n *names) check(guide *TextFile) []Finding {
 	report := func(at int, format string, args ...any) {
 		found = append(found, Finding{guide.Path, 1 + strings.Count(text[:at], "\n"), fmt.Sprintf(format, args...)})
 	}
-	var folders []string // Those that the section has mentioned.
+	var folders []string // The folders that the section has mentioned.
 	file, end, section := "", 0, 0
 	for _, m := range quoted.FindAllStringSubmatchIndex(text, -1) {
 		word, between := text[m[2]:m[3]], text[end:m[0]]

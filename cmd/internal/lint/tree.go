@@ -36,16 +36,16 @@ type GoFile struct {
 
 // TextFile is one file that is not binary.
 type TextFile struct {
-	// Path relative to the root, with forward slashes.
+	// Path is relative to the root, with forward slashes.
 	Path string
-	// Source is the content.
+	// Source is the content of the file.
 	Source []byte
 }
 
-// Dir is the folder of the file, relative to the root.
+// Dir returns the folder of the file, relative to the root.
 func (f *TextFile) Dir() string { return path.Dir(f.Path) }
 
-// Lines is the number of lines of the file.
+// Lines returns the number of lines of the file.
 func (f *TextFile) Lines() int {
 	n := bytes.Count(f.Source, []byte("\n"))
 	if len(f.Source) > 0 && f.Source[len(f.Source)-1] != '\n' {
@@ -127,7 +127,7 @@ func (t *Tree) find(at token.Pos, format string, args ...any) Finding {
 	return Finding{Path: place.Filename, Line: place.Line, Text: fmt.Sprintf(format, args...)}
 }
 
-// span is the number of lines a node covers.
+// span returns the number of lines a node covers.
 func (t *Tree) span(node ast.Node) int {
 	return t.Fset.Position(node.End()).Line - t.Fset.Position(node.Pos()).Line + 1
 }

@@ -185,7 +185,7 @@ func (u *unordered) returns(s *ast.ReturnStmt) bool {
 	return *u.result == text
 }
 
-// pure is true for an expression that calls nothing but conversions and builtins without effect.
+// pure reports whether an expression calls nothing but conversions and builtins without effect.
 func (u *unordered) pure(x ast.Expr) bool {
 	pure := true
 	ast.Inspect(x, func(node ast.Node) bool {
@@ -206,7 +206,7 @@ func (u *unordered) pure(x ast.Expr) bool {
 	return pure
 }
 
-// builtin is the name of the called builtin, or "".
+// builtin returns the name of the called builtin, or "".
 func (u *unordered) builtin(call *ast.CallExpr) string {
 	name, ok := ast.Unparen(call.Fun).(*ast.Ident)
 	if !ok {

@@ -70,7 +70,7 @@ func show(rows []row) error {
 	return w.Flush()
 }
 
-// atMost is a row whose number has a maximum.
+// atMost returns a row whose number has a maximum.
 func atMost(name string, n, limit int) row {
 	return row{name: name, now: fmt.Sprint(n), goal: fmt.Sprintf("≤ %d", limit), good: n <= limit}
 }

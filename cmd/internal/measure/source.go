@@ -112,10 +112,10 @@ func testLines(tree *lint.Tree) []row {
 // vague are words that avoid naming who acts.
 var vague = []string{"nobody", "whoever", "somebody", "anew"}
 
-// private matches vague words.
+// private matches any of the vague words.
 var private = regexp.MustCompile(`(?i)\b(` + strings.Join(vague, "|") + `)\b`)
 
-// stored is a reason in the states to which stored logs have to fold, byte for byte.
+// stored begins a reason that is part of stored states: a stored log must still fold to the same bytes.
 const stored = "nobody answered request "
 
 // fixed reports whether the words of a literal are not ours to choose: it is stored, or it is a single word, which is data.
@@ -153,7 +153,7 @@ func unplaced(tree *lint.Tree) row {
 	return atMost("packages without a row, names that lead nowhere", len(lint.Rooms(tree)), 0)
 }
 
-// bounds are the maximum sizes of programs, in MB; all others are services.
+// bounds are the maximum sizes of programs that are not services, in MB.
 var bounds = map[string]int{"jobgraph": 40}
 
 const (

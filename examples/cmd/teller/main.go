@@ -76,5 +76,5 @@ func (t *teller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func write(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(body) // Otherwise the client is gone.
+	_ = json.NewEncoder(w).Encode(body) // An error means that the client is gone.
 }

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// teller keeps its tasks.
+// teller is the agent; it keeps its tasks in memory.
 type teller struct {
 	mu    sync.Mutex // Guards tasks, and what is in them.
 	tasks map[string]*task
 }
 
-// message is a message of a caller.
+// message is a message of a caller, as far as the teller reads it.
 type message struct {
 	ID     string `json:"messageId"`
 	TaskID string `json:"taskId"`
@@ -29,7 +29,7 @@ type message struct {
 	} `json:"parts"`
 }
 
-// task is the work on a message.
+// task is a task in the sense of A2A: the work on a message.
 type task struct {
 	ID        string     `json:"id"`
 	ContextID string     `json:"contextId"`
@@ -56,7 +56,7 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", e.message, e.code) }
 
-// answer executes a call.
+// answer executes the method that a call names.
 func (t *teller) answer(c *call) (any, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

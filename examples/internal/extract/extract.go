@@ -59,7 +59,7 @@ type Fault struct {
 // ErrNothing means that there was no file of the wanted kind.
 var ErrNothing = errors.New("no file of this kind among the chosen ones")
 
-// reader is one extraction.
+// reader holds the state of one extraction.
 type reader struct {
 	fsys   fs.FS
 	limits Limits

@@ -16,7 +16,7 @@ type golang struct {
 	set     *token.FileSet
 	files   []goFile
 	modules map[string]string   // folder → module path, "" if there is no go.mod
-	methods map[string][]string // method name → ids
+	methods map[string][]string // ids by method name
 }
 
 type goFile struct {
@@ -177,7 +177,7 @@ func (g *golang) call(f goFile, from, receiver, receiverType string, callee ast.
 	}
 }
 
-// imported is the id of a member of an imported package of this tree; empty for libraries.
+// imported returns the id of a member of an imported package of this tree; empty for libraries.
 func (g *golang) imported(f goFile, name, kind, member string) string {
 	dir, inTree := strings.CutPrefix(f.imports[name], "package:")
 	if !inTree {

@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/examples/internal/scan"
 )
 
-// imports relates a package to what it imports and records the names that it uses for that.
+// imports relates a package to what it imports and records the local names of these imports.
 func (g *golang) imports(f *goFile) {
 	f.imports = map[string]string{}
 	for _, spec := range f.syntax.Imports {
@@ -33,7 +33,7 @@ func (g *golang) imports(f *goFile) {
 	}
 }
 
-// importID is the package of this tree that the path means, else a library, which is added.
+// importID returns the package of this tree that the path means, or else a library, which it adds.
 func (g *golang) importID(target string) string {
 	for _, base := range slices.Sorted(maps.Keys(g.modules)) {
 		module := g.modules[base]

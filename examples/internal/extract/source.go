@@ -51,7 +51,7 @@ type source struct {
 	r        *reader
 	patterns map[string]pattern
 	called   *regexp.Regexp
-	defined  map[string][]string // name → ids
+	defined  map[string][]string // ids by name
 	files    []sourceFile
 }
 
@@ -121,7 +121,7 @@ func (s *source) finish() {
 	}
 }
 
-// imported is the module of this tree that an import means, else a library, which is added.
+// imported returns the module of this tree that an import means, or else a library, which it adds.
 func (s *source) imported(f sourceFile, used string) string {
 	ext := path.Ext(f.path)
 	slashed := strings.ReplaceAll(strings.ReplaceAll(used, "::", "/"), "\\", "/")

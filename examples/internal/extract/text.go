@@ -123,7 +123,8 @@ func (t *text) addPart(document string, lines []string) {
 	t.parts = append(t.parts, p)
 }
 
-// finish keeps the most significant names and terms, and relates documents to them and them to each other.
+// finish keeps the most significant names and terms, relates documents to those that they contain, and relates those
+// that occur together.
 func (t *text) finish() {
 	t.resolveLinks()
 	names := frequent(t.parts, func(p part) map[string]int { return p.names }, maxNames)

@@ -33,7 +33,7 @@ type Relation struct {
 	Weight int `json:"weight"`
 }
 
-// Graph is a set of entities and relations, each in the order of its identity.
+// Graph is a set of entities and relations, each sorted by what identifies it.
 type Graph struct {
 	// Entities are ordered by ID.
 	Entities []Entity `json:"entities"`
@@ -54,7 +54,7 @@ func NewBuilder() *Builder {
 	return &Builder{entities: map[string]*Entity{}, relations: map[edge]int{}}
 }
 
-// Add puts an entity in, or adds its weight (at least 1) to the one that bears its id; the first place stays.
+// Add adds an entity. If there is one with the same id, it only adds the weight, at least 1, to that one.
 func (b *Builder) Add(e Entity) {
 	e.Weight = max(e.Weight, 1)
 	if known := b.entities[e.ID]; known != nil {
@@ -106,7 +106,7 @@ func (g *Graph) sort() {
 	})
 }
 
-// order is 0 for relations between a whole and its parts, which Trim keeps first.
+// order returns 0 for relations between a whole and its parts, which Trim keeps first, and more for others.
 func (r Relation) order() int {
 	switch r.Kind {
 	case "declares", "contains", "imports", "links":

@@ -11,10 +11,10 @@ const (
 	apart  = 200 // most rounds of moving labels apart
 )
 
-// point is a place, or a way.
+// point is a position or a displacement.
 type point struct{ x, y int64 }
 
-// box is half the room an entity and its label need.
+// box is half the width and half the height that an entity and its label need.
 type box struct{ w, h int64 }
 
 // arrange returns a place for each entity of g. Entities without a common relation end up far from each other.
@@ -36,7 +36,7 @@ func arrange(g graph.Graph, boxes []box) []point {
 	return places
 }
 
-// spiral puts n points on a sunflower: each a golden angle further than the last.
+// spiral places n points like the seeds of a sunflower: each is a golden angle further than the previous one.
 func spiral(n int) []point {
 	const cos, sin = -48325, 44268 // of the golden angle, in 1/65536
 	places := make([]point, n)
@@ -81,7 +81,7 @@ func forces(g graph.Graph, at map[string]int, places []point) []point {
 	return force
 }
 
-// move follows the forces, no entity further than the heat allows.
+// move moves each entity along its force, no further than the heat allows.
 func move(places, force []point, heat int64) {
 	for i, f := range force {
 		if length := root(f.x*f.x + f.y*f.y); length > heat {
@@ -91,7 +91,7 @@ func move(places, force []point, heat int64) {
 	}
 }
 
-// separate moves overlapping boxes apart along the shorter way; it reports whether any did overlap.
+// separate moves overlapping boxes apart in the direction that needs less movement; it reports whether any overlapped.
 func separate(places []point, boxes []box) bool {
 	moved := false
 	for i := range places {

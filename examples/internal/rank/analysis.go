@@ -72,7 +72,7 @@ type Ranked struct {
 
 // Description is a name in prose that is also a thing in the code.
 type Description struct {
-	// Name is the word.
+	// Name is the word as the prose uses it.
 	Name string `json:"name"`
 	// Code is the id of the entity in the code.
 	Code string `json:"code"`
@@ -104,8 +104,8 @@ func Analyse(graphs ...graph.Graph) Analysis {
 	return a
 }
 
-// describe relates words of the prose to the things of the code that bear the same name. A function is meant only by
-// a name; as a plain term, start or first mean something else.
+// describe relates words of the prose to the things of the code that bear the same name. Only a name can mean a
+// function: as plain terms, start or first mean something else.
 func describe(build *graph.Builder) []Description {
 	g := build.Graph()
 	code := map[string][]string{}

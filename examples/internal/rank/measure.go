@@ -18,8 +18,9 @@ type step struct {
 	weight   float64
 }
 
-// steps turns relations into ways: along the relation, but from a part to the whole that holds it (who calls a method
-// is interested in its type), and both ways between words, and between a text and its words.
+// steps turns relations into links to follow: along the relation, but from a part to the whole that holds it (a reader
+// who sees a call of a method is interested in its type), and in both directions between words, and between a text and
+// its words.
 func steps(g graph.Graph) []step {
 	at := positions(g)
 	list := make([]step, 0, len(g.Relations))
@@ -37,8 +38,8 @@ func steps(g graph.Graph) []step {
 	return list
 }
 
-// PageRank returns the share of each entity, in the order of g.Entities: the chance to find a walker there who
-// follows relations by their weight and now and then starts over. The shares add up to 1.
+// PageRank returns the share of each entity, in the order of g.Entities: the probability that a walker is there
+// who follows relations by their weight and now and then starts over. The shares add up to 1.
 func PageRank(g graph.Graph) []float64 {
 	n := len(g.Entities)
 	if n == 0 {

@@ -16,7 +16,7 @@ type Inventory struct {
 	TextFiles int `json:"text_files"`
 	// Files is the number of regular files that were found.
 	Files int `json:"files"`
-	// Bytes is their size.
+	// Bytes is the total size of these files.
 	Bytes int64 `json:"bytes"`
 	// Languages counts the chosen files, the largest first.
 	Languages []Language `json:"languages"`
@@ -36,7 +36,7 @@ type Language struct {
 	Name string `json:"name"`
 	// Kind is Code or Text.
 	Kind string `json:"kind"`
-	// Files is the number of files.
+	// Files is the number of files in this language.
 	Files int `json:"files"`
 	// Lines is the number of lines in them.
 	Lines int `json:"lines"`
@@ -58,15 +58,15 @@ type File struct {
 	Kind string `json:"kind"`
 	// Language is the language's usual name.
 	Language string `json:"language"`
-	// Bytes is the size.
+	// Bytes is the size of the file.
 	Bytes int64 `json:"bytes"`
-	// Lines is the number of lines.
+	// Lines is the number of lines in the file.
 	Lines int `json:"lines"`
 }
 
 // Reason counts what was left out for one reason.
 type Reason struct {
-	// Reason says why.
+	// Reason says why the files or folders were left out.
 	Reason string `json:"reason"`
 	// Count is how many files or folders it concerns.
 	Count int `json:"count"`
@@ -78,7 +78,7 @@ type Reason struct {
 type Schema struct {
 	// Entities are kinds of entities.
 	Entities []string `json:"entities"`
-	// Relations are the verbs between them.
+	// Relations are the verbs that connect these entities.
 	Relations []string `json:"relations"`
 }
 

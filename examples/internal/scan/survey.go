@@ -34,7 +34,7 @@ var ErrNothing = errors.New("no readable source or text file")
 // errEnough ends a walk that has reached its limit.
 var errEnough = errors.New("enough")
 
-// survey is one walk.
+// survey holds the state of one walk through a folder.
 type survey struct {
 	fsys    fs.FS
 	limits  Limits

@@ -31,7 +31,7 @@ func Report(_ context.Context, t task.Task) (any, error) {
 	return nil, task.Bad("no predecessor of %q hands over an analysis (an object with \"ranked\"): let it depend on the step that ranks", t.Subjob)
 }
 
-// Analyse ranks and reports in one step: the analyst of a plan that knows one.
+// Analyse ranks and reports in one step, for a plan with a single analysis step.
 func Analyse(_ context.Context, t task.Task) (any, error) {
 	analysis, err := analyse(t)
 	if err != nil {

@@ -174,7 +174,7 @@ func (b *Server) InProcessConn() (net.Conn, error) {
 	return s.InProcessConn()
 }
 
-// URL is the address of the server.
+// URL returns the address of the server.
 func (b *Server) URL() string {
 	if b.settings.Quiet {
 		b.t.Fatal("a quiet server has no address")
@@ -203,7 +203,7 @@ func (b *Server) Connect(name string) *bus.Bus {
 	return c
 }
 
-// Bus is Connect with all streams and buckets created.
+// Bus is like Connect, with all streams and buckets created.
 func (b *Server) Bus(name string) *bus.Bus {
 	b.t.Helper()
 	c := b.Connect(name)

@@ -47,13 +47,13 @@ type Gate struct {
 	live    map[string]instance
 	least   Levels
 	read    time.Time     // When the reading began that produced least.
-	next    time.Time     // No reading before this time.
+	next    time.Time     // No reading begins before this time.
 	reading bool          // A reading is running.
 	failed  bool          // The last reading timed out, or no instance has ever answered: do not wait for the next.
 	answer  chan struct{} // Closed when the reading has its result; nil if no caller waits.
 }
 
-// instance is an instance that has answered.
+// instance is what the gate knows about an instance that has answered.
 type instance struct {
 	knows Levels
 	seen  time.Time
@@ -66,8 +66,8 @@ func NewGate(source Source, s Service, log *slog.Logger) *Gate {
 	return g
 }
 
-// Level returns the highest level of a capability that every live instance knows, or knew when they were last heard within kept.
-// If none has been heard, it returns the level of an instance that declares nothing.
+// Level returns the highest level of a capability that every live instance knows. If readings fail, the levels that were heard
+// last count until they are older than kept. If none has been heard, it returns the level of an instance that declares nothing.
 func (g *Gate) Level(ctx context.Context, c Capability) int {
 	if least, known := g.known(ctx); known {
 		return least[c]

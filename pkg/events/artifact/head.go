@@ -14,7 +14,7 @@ type Head struct {
 	full bool
 }
 
-// NewHead returns a Head that collects at most most bytes.
+// NewHead returns a Head that collects up to most bytes.
 func NewHead(most int) *Head { return &Head{most: most} }
 
 // errFull ends the copying of a file.

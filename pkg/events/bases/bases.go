@@ -13,9 +13,9 @@ type Scope string
 
 // The scopes of bases.
 const (
-	Global  Scope = "base"    // Every job whose card, request or profile names it.
-	User    Scope = "user"    // The jobs of one user.
-	Session Scope = "session" // The jobs of one session, and of those that it handed off.
+	Global  Scope = "base"    // Read by every job whose card, request or profile names it.
+	User    Scope = "user"    // Read by the jobs of one user.
+	Session Scope = "session" // Read by the jobs of one session, and of those that it handed off.
 )
 
 // Base is a set of documents.
@@ -39,7 +39,7 @@ const maxOwner = 512
 // Default returns what is read if nothing is named: the session's and the user's.
 func Default() []string { return []string{SessionName, UserName} }
 
-// Label is the base as people and models see it: the name of a global one, "user" or "session" for the others.
+// Label returns the base as people and models see it: the name of a global one, "user" or "session" for the others.
 func (b Base) Label() string {
 	if b.Scope == Global {
 		return b.Name

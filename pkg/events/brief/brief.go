@@ -18,12 +18,12 @@ const Version = 1
 const (
 	MaxRequest    = 1 << 10 // Bytes of goal and context together.
 	MaxPlan       = 2 << 10 // Bytes of all steps of the plan, as JSON; a longer list of steps is left out.
-	MaxTitle      = 120     // Bytes of a title.
-	MaxName       = 120     // Bytes of the name of an input, of at most MaxNames.
+	MaxTitle      = 120     // The bytes of a title.
+	MaxName       = 120     // The bytes of an input's name; at most MaxNames are listed.
 	MaxNames      = 16
 	MaxNeighbours = 8   // Predecessors, and successors, that are listed.
-	MaxLessons    = 4   // Lessons, the newest.
-	MaxLesson     = 400 // Bytes of a lesson.
+	MaxLessons    = 4   // The number of lessons, of which the newest are kept.
+	MaxLesson     = 400 // The bytes of a lesson.
 )
 
 // Brief is what a run knows about its job.
@@ -64,7 +64,7 @@ type Request struct {
 	Attachments []string `json:"attachments,omitempty"`
 }
 
-// Plan is a plan in execution.
+// Plan is the plan of the job at the time when the work was issued.
 type Plan struct {
 	Version int    `json:"version,omitempty"` // Version counts the versions of the graph, from 1.
 	Title   string `json:"title,omitempty"`   // Title is the plan's title.
@@ -88,7 +88,7 @@ type Place struct {
 	Of int `json:"of"` // Of is the number of steps in the plan.
 }
 
-// Status is how far a step is.
+// Status says whether a step has been done.
 type Status string
 
 // The statuses of steps.
@@ -176,8 +176,8 @@ func ReadRest(blob json.RawMessage) (*Rest, error) {
 	return rest, nil
 }
 
-// Complete fills in what was left out. It keeps at most this many steps of a long plan, those around the step of the brief. It does
-// not change rest; nil changes only the number of steps.
+// Complete fills in what was left out. Of a plan that has more steps than most, it keeps those around the step of the brief. It
+// does not change rest; nil changes only the number of steps.
 func (b *Brief) Complete(rest *Rest, most int) {
 	if rest == nil {
 		rest = &Rest{}
@@ -216,7 +216,7 @@ func (b *Brief) statuses() map[string]Status {
 	return known
 }
 
-// near takes over a plan with at most this many steps, those around the step of the brief.
+// near gives the brief a plan. Of a plan that has more steps than most, it keeps those around the step of the brief.
 func (b *Brief) near(p *Plan, most int) {
 	if p == nil {
 		return

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// sign is the mark of a status in a text.
+// sign returns the mark of a status in a text.
 func (s Status) sign() string {
 	switch s {
 	case Completed:
@@ -20,8 +20,8 @@ func (s Status) sign() string {
 	return ""
 }
 
-// Outline is the plan as text for models: one step a line with its mark, and where the step of the run stands. It is empty without
-// a plan.
+// Outline returns the plan as text for models: one step per line with its mark, and where the step of the run stands. The text is
+// empty without a plan.
 func (b *Brief) Outline() string {
 	p := b.Plan
 	if p == nil {

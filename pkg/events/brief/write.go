@@ -140,8 +140,7 @@ func start(text string, at int) int {
 	return at
 }
 
-// Clip keeps the first bytes of a text, whole characters only, and marks the cut with "…". The result has at most this many
-// bytes.
+// Clip keeps the first bytes of a text, whole characters only, and marks the cut with "…". The result has up to most bytes.
 func Clip(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -2,7 +2,7 @@ package clip
 
 import "unicode/utf8"
 
-// Text returns the beginning of a text: at most most bytes, and only whole characters.
+// Text returns the beginning of a text: up to most bytes, in whole characters.
 func Text(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -13,7 +13,7 @@ func Text(text string, most int) string {
 	return text[:most]
 }
 
-// Marked is Text, with "…" appended to a text that was cut; the mark may exceed the limit.
+// Marked is like Text, with "…" appended to a text that was cut; the mark may exceed the limit.
 func Marked(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -34,8 +34,8 @@ func told(i *Item) bool {
 	return false
 }
 
-// History returns what later experts should know of a conversation: what people, planner and experts said, each text cut at
-// MaxTurn, of which the newest up to MaxHistory, oldest first.
+// History returns what later experts should know of a conversation, oldest first: what people, planner and experts said, each
+// text cut at MaxTurn. Of a long conversation it keeps the newest items up to MaxHistory.
 func History(conversation []Entry) []Item {
 	var list []Item
 	for n := range conversation {
@@ -61,7 +61,7 @@ func Read(history json.RawMessage) []Item {
 	return list
 }
 
-// Newest returns the last items of a history whose texts have at most this many bytes together.
+// Newest returns the last items of a history whose texts have up to most bytes together.
 func Newest(history []Item, most int) []Item {
 	for n := range slices.Backward(history) {
 		if most -= len(history[n].Text) + weight; most < 0 {
@@ -71,7 +71,7 @@ func Newest(history []Item, most int) []Item {
 	return history
 }
 
-// Lines is a history for people and models, one paragraph for each item.
+// Lines returns a history for people and models, one paragraph for each item.
 func Lines(history []Item) string {
 	var b strings.Builder
 	for n := range history {

@@ -35,11 +35,11 @@ const (
 // Item is one thing that was said or done, for people to see. Items of a session are its conversation; items of a job are its live
 // output. An item with the ID of an earlier one of the same job, SubJob and run replaces or continues that one.
 type Item struct {
-	Type   Type      `json:"type"`             // Type is what the item is.
+	Type   Type      `json:"type"`             // Type is the kind of the item.
 	ID     string    `json:"id"`               // ID is unique within job, SubJob and run, for example "answer/2".
 	At     time.Time `json:"at,omitzero"`      // At is when it was said.
 	Job    string    `json:"job,omitempty"`    // Job is the job that it belongs to.
-	SubJob string    `json:"subjob,omitempty"` // SubJob is the SubJob; empty for the job as a whole.
+	SubJob string    `json:"subjob,omitempty"` // SubJob is the SubJob that it belongs to; empty for the job as a whole.
 	Run    int       `json:"run,omitempty"`    // Run is the run that made it; 0 if no run did.
 	Expert string    `json:"expert,omitempty"` // Expert is the expert that said it; empty for planner and people.
 	User   string    `json:"user,omitempty"`   // User is the person who said it, if one did.

@@ -121,7 +121,7 @@ func Digest(state []byte) string {
 // Verdict is the result of checking a digest.
 type Verdict string
 
-// The verdicts.
+// The possible verdicts.
 const (
 	Whole    Verdict = "whole"    // The state is what was written.
 	Unsigned Verdict = "unsigned" // There is no digest, or this release does not know its algorithm: only the log can tell.

@@ -68,7 +68,7 @@ func parseCron(text string) (*cron, error) {
 		}
 	}
 	c := &cron{minute: sets[0], hour: sets[1], day: sets[2], month: sets[3], weekday: sets[4]}
-	if c.weekday&(1<<7) != 0 { // Sunday has two numbers.
+	if c.weekday&(1<<7) != 0 { // Sunday can be written as 0 and as 7.
 		c.weekday |= 1
 	}
 	c.anyHour = bits.OnesCount64(c.hour) == 24
@@ -141,7 +141,7 @@ func (c *cron) fits(day date) bool {
 // longest is how many days ahead to search: the 29th of February may be eight years away.
 const longest = 366 * 9
 
-// next returns the first matching time after after, or the zero time if there is none.
+// next returns the first matching time later than after, or the zero time if there is none.
 func (c *cron) next(after time.Time, zone *time.Location) time.Time {
 	day := dateOf(after.In(zone)).add(-1) // The last times of a day that a clock change shortened belong to the previous day.
 	for range longest {
@@ -155,7 +155,7 @@ func (c *cron) next(after time.Time, zone *time.Location) time.Time {
 	return time.Time{}
 }
 
-// within returns the first matching time of a day after after.
+// within returns the first matching time of a day that is later than after.
 func (c *cron) within(day date, after time.Time, zone *time.Location) time.Time {
 	if c.anyHour {
 		return c.elapsed(day, after, zone)

@@ -18,7 +18,7 @@ var zoneNames string
 const mostClose = 3
 
 // CheckZone returns a fault if a time zone does not exist; its hint proposes names that are close to it. An empty name is
-// no fault.
+// not a fault.
 func CheckZone(field, name string, zones Zones) *events.Fault {
 	if name == "" {
 		return nil
@@ -68,7 +68,7 @@ func CloseZones(text string) []string {
 	return names
 }
 
-// plainZone is a name in lower case with one spelling of what separates its words.
+// plainZone returns a name in lower case, with one spelling of what separates its words.
 func plainZone(name string) string {
 	return strings.NewReplacer(" ", "_", "-", "_", "\\", "/").Replace(strings.ToLower(strings.TrimSpace(name)))
 }

@@ -112,7 +112,7 @@ func (w *Writer) fail(err error) {
 	}
 }
 
-// Some writes a field with encoding/json if there is true.
+// Some writes a field with encoding/json; it leaves the field out if the argument there is false.
 func (w *Writer) Some(name string, there bool, v any) {
 	if there {
 		w.Key(name)

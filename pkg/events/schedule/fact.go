@@ -23,7 +23,7 @@ const (
 
 // Definition describes a kind.
 type Definition struct {
-	Kind events.Kind // Kind is the name.
+	Kind events.Kind // Kind is the name of the kind.
 	New  func() any  // New returns an empty payload to decode into.
 	// Control facts are requests of people; they share the single subject ….control of their schedule. Run facts have the
 	// key of a run as the last token of their subject. All others have their verb as the last token.

@@ -31,11 +31,11 @@ type Missed string
 // The ways to handle missed due times.
 const (
 	MissedOne  Missed = "one"  // One run for all of them, with the due time of the last.
-	MissedSkip Missed = "skip" // No run.
+	MissedSkip Missed = "skip" // Missed due times get no run.
 	MissedAll  Missed = "all"  // A run for each, one after the other; only the latest MaxWaiting if there are more.
 )
 
-// MaxWaiting limits the waiting runs of one schedule. PreviousInput is the input that tells a run about the previous one; Label the label of its jobs.
+// MaxWaiting limits the waiting runs of a schedule. PreviousInput is the input about the previous run; Label is the label of its jobs.
 const (
 	Label         = "schedule"
 	MaxWaiting    = 100
@@ -44,7 +44,7 @@ const (
 
 // Spec is the specification of a schedule: when, what, and how to handle problems.
 type Spec struct {
-	When    events.Schedule `json:"schedule"`           // When says at which times.
+	When    events.Schedule `json:"schedule"`           // When says at which times runs are due.
 	Overlap Overlap         `json:"overlap,omitempty"`  // Overlap is OverlapSkip if empty.
 	Missed  Missed          `json:"missed,omitempty"`   // Missed is MissedOne if empty.
 	Jitter  events.Duration `json:"jitter,omitempty"`   // Jitter delays each run by a fraction of it that depends only on schedule and due time.

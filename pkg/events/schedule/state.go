@@ -10,7 +10,7 @@ import (
 // Status is the status of a schedule.
 type Status string
 
-// The statuses.
+// The statuses of a schedule.
 const (
 	Active Status = "active" // There is a next due time.
 	Rests  Status = "paused" // No run is due until it is resumed.
@@ -65,9 +65,9 @@ func (s RunStatus) Over() bool {
 // Run is one run of a schedule.
 type Run struct {
 	Key       string    `json:"run"`                 // Key identifies it: its due time, or the trigger.
-	Due       time.Time `json:"due"`                 // Due is its due time.
+	Due       time.Time `json:"due"`                 // Due is the due time of the run.
 	JobID     string    `json:"job_id"`              // JobID is the id of its job.
-	Status    RunStatus `json:"status"`              // Status is its status.
+	Status    RunStatus `json:"status"`              // Status is how far the run is.
 	Triggered bool      `json:"triggered,omitempty"` // Triggered is true if a person asked for it.
 	Reason    string    `json:"reason,omitempty"`    // Reason says why it was skipped.
 	// Skipped counts the missed due times before it that have no run of their own.

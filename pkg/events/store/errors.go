@@ -2,7 +2,7 @@ package store
 
 import "errors"
 
-// Error classes, for errors.Is.
+// The classes of errors, for errors.Is.
 var (
 	// ErrConflict means that the expectation of a write failed: another writer was first. Nothing was stored.
 	ErrConflict = errors.New("expectation does not hold")

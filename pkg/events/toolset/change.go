@@ -31,10 +31,10 @@ func (c *Change) IsZero() bool {
 // Offline reports whether no tool may reach the web.
 func (c *Change) Offline() bool { return c != nil && c.Web != nil && !*c.Web }
 
-// Limits of a Change.
+// The limits of a Change.
 const (
 	MaxServers = 16   // Servers, tools of one server, and experts that get them.
-	MaxNumber  = 1000 // Searches and results.
+	MaxNumber  = 1000 // The largest number of searches and of results.
 )
 
 // Faults lists what is wrong, by field.

@@ -38,7 +38,7 @@ type exporter struct {
 	url     string
 	header  http.Header
 	zip     bool
-	timeout time.Duration // Of one attempt.
+	timeout time.Duration // The time limit of one attempt.
 	client  *http.Client
 }
 

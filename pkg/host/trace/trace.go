@@ -64,7 +64,7 @@ func wanted(env host.Env) bool {
 type tracer struct {
 	provider *sdk.TracerProvider
 	spans    trace.Tracer
-	secrets  *redact.Set // Removed from attributes and descriptions.
+	secrets  *redact.Set // The secrets to remove from attributes and descriptions.
 	context  propagation.TraceContext
 }
 

@@ -70,7 +70,7 @@ func canonical(body []byte) json.RawMessage {
 	return made
 }
 
-// answered adds the answer.
+// answered returns the entry with the answer added.
 func (e Entry) answered(resp *http.Response, body []byte, cut bool, redactor *redact.Redactor) Entry {
 	e.Status, e.Cut = resp.StatusCode, cut
 	for _, name := range kept {

@@ -84,7 +84,7 @@ type tape struct {
 	written bool
 }
 
-// Read forwards bytes.
+// Read passes on what the provider sends, and records it.
 func (t *tape) Read(to []byte) (int, error) {
 	n, err := t.ReadCloser.Read(to)
 	t.read.Write(to[:n])

@@ -72,7 +72,7 @@ func (t *lookahead) quotedKeyAt(at int) bool {
 	return true
 }
 
-// memberAt reports whether a whole key with its colon and the start of a value stand at an offset.
+// memberAt reports whether a whole key, its colon and the start of a value follow at an offset.
 func (t *lookahead) memberAt(at int) bool {
 	if at >= len(t.src) || t.src[at] != '"' {
 		return false
@@ -86,7 +86,7 @@ func (t *lookahead) memberAt(at int) bool {
 	return colon < len(t.src) && t.src[colon] == ':' && t.startsValue(t.blanks(colon+1))
 }
 
-// startsValue reports whether what stands at an offset looks like a value and not like prose.
+// startsValue reports whether the text at an offset looks like a value and not like prose.
 func (t *lookahead) startsValue(at int) bool {
 	r, size := runeAt(t.src, at)
 	switch {
@@ -121,7 +121,7 @@ func (t *lookahead) endsLater(at int) bool {
 	return true
 }
 
-// structural reports whether punctuation, a comment or an end stands at an offset.
+// structural reports whether the text at an offset is punctuation, a comment or an end.
 func (t *lookahead) structural(at int) bool {
 	if at >= len(t.src) {
 		return true

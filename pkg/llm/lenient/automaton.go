@@ -39,7 +39,7 @@ type state struct {
 	comma, last int
 	// text is the last string, scalar the last literal or number, remark the last comment.
 	text, scalar, remark span
-	// tokens counts the tokens.
+	// tokens counts the tokens so far.
 	tokens int
 }
 
@@ -49,7 +49,7 @@ type span struct {
 	key, odd bool
 }
 
-// bracket is one bracket; it never changes.
+// bracket is an opening bracket of the value; it never changes.
 type bracket struct {
 	mark  byte
 	at    int

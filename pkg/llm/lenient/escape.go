@@ -98,7 +98,7 @@ func (sr *stringReader) unicodeEscape(rest string) {
 	sr.p.pos++
 }
 
-// hexEscape reads what follows \x or \U: that many digits.
+// hexEscape reads the given number of digits after \x or \U.
 func (sr *stringReader) hexEscape(rest string, digits int) {
 	if hexRun(rest, digits) < digits {
 		sr.p.out = append(sr.p.out, '\\', '\\')

@@ -43,9 +43,9 @@ type Options struct {
 }
 
 const (
-	// DefaultPayloadStart opens raw text.
+	// DefaultPayloadStart marks the beginning of raw text.
 	DefaultPayloadStart = "__PAYLOAD_START__"
-	// DefaultPayloadEnd closes raw text.
+	// DefaultPayloadEnd marks the end of raw text.
 	DefaultPayloadEnd = "__PAYLOAD_END__"
 	// DefaultMaxBytes is far above what a model writes in one answer.
 	DefaultMaxBytes = 8 << 20
@@ -105,7 +105,7 @@ func readAll(text string, o Options) ([]Value, error) {
 	return found, err
 }
 
-// read is readAll, and also returns the number of its steps.
+// read is like readAll, and also returns the number of its steps.
 func read(text string, o Options) ([]Value, int, error) {
 	steps, start := 0, text
 	for level := 0; ; level++ {

@@ -17,7 +17,7 @@ const (
 	copied = 8
 )
 
-// The costs of repairs. Equal costs mean equally likely.
+// The costs of repairs. Repairs of equal cost are equally likely.
 const (
 	costComma    = 2
 	costChar     = 2
@@ -52,7 +52,7 @@ type trial struct {
 	// whole means that the value ended well or the look-ahead was used up; otherwise reach is where it broke.
 	whole bool
 	reach int
-	// far is true if it broke after the repair and its place.
+	// far is true if reading got beyond the repair and its place before the text broke.
 	far bool
 	// plain is the cost of the repair; weight adds the cost of what contradicts the shape; hash identifies the value.
 	plain, weight int
@@ -306,7 +306,7 @@ func (t *trial) better(than *trial) bool {
 	return t.price() < than.price()
 }
 
-// price is the weight, increased if the text breaks again after the candidate, perhaps because of another mistake.
+// price returns the weight, increased if the text breaks again after the candidate, perhaps because of another mistake.
 func (t *trial) price() int {
 	switch {
 	case t.whole:

@@ -120,7 +120,7 @@ func (n Notes) Has(kind Kind) bool {
 	return false
 }
 
-// String is one line for a log: "bare key@1 extra comma@17x2".
+// String returns one line for a log: "bare key@1 extra comma@17x2".
 func (n Notes) String() string {
 	parts := make([]string, len(n))
 	for i, note := range n {

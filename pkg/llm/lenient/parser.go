@@ -196,7 +196,7 @@ func (p *parser) done(text bool) {
 	p.ended = len(p.stack) == 0
 }
 
-// null writes null for a missing value and does not move: the next step reads what stands here.
+// null writes null for a missing value and does not move: the next step reads what is here.
 func (p *parser) null(kind Kind) {
 	p.note(kind, p.pos)
 	if top := p.top(); top == nil {

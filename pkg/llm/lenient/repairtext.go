@@ -184,7 +184,7 @@ func apart(inner string) bool {
 	return false
 }
 
-// mayEnd reports whether what stands at an offset could follow a string.
+// mayEnd reports whether the text at an offset could follow a string.
 func (c *collector) mayEnd(at int, key bool) bool {
 	at = c.a.ahead.blanks(at)
 	if at >= len(c.src) {

@@ -244,7 +244,7 @@ func (s *Shape) member(key string) (*Shape, bool) {
 	return s.extra, s.extra != nil || len(s.properties) == 0 && !s.closed
 }
 
-// element returns the shape of an element.
+// element returns the shape of an array's elements.
 func (s *Shape) element() *Shape {
 	if s == nil {
 		return nil

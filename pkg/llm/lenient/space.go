@@ -38,7 +38,7 @@ func (p *parser) comment() int {
 	return p.ahead.comment(p.pos, p.want == wantValue && p.inObject())
 }
 
-// comment returns the length of the comment at an offset, or 0. Where a value of an object should stand, it may be a
+// comment returns the length of the comment at an offset, or 0. Where a value of an object is expected, it may be a
 // colour.
 func (t *lookahead) comment(at int, value bool) int {
 	rest := t.src[at:]
@@ -74,7 +74,7 @@ func upTo(text, end string) int {
 	return len(text)
 }
 
-// rawPayload reads raw text whose start marker stands at an offset, as the content of a string.
+// rawPayload reads raw text whose start marker is at an offset, as the content of a string.
 func (p *parser) rawPayload(at int) {
 	p.note(Payload, p.pos)
 	p.begin()

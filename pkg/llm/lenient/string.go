@@ -7,7 +7,7 @@ type pause struct {
 	// at is the position of the break or comma, out the length of the output there, quote the position of the quote after
 	// it.
 	at, out, quote int
-	// blank is true while only blanks have followed; set, once a quote has.
+	// blank is true while only blanks have followed; set is true once a quote has followed.
 	blank, set bool
 }
 
@@ -39,7 +39,7 @@ func (sr *stringReader) read(key bool) {
 	sr.content(key, r)
 }
 
-// quotedPayload reads raw text whose markers stand inside the quotes.
+// quotedPayload reads raw text whose markers are inside the quotes.
 func (sr *stringReader) quotedPayload(at int, family quote) {
 	// The string has begun already for an array; rawPayload begins it, so take that back.
 	if top := sr.p.top(); top != nil && top.mark != '{' {
@@ -111,7 +111,7 @@ func (sr *stringReader) content(key bool, opener rune) {
 	sr.openEnd(key)
 }
 
-// plain is an ASCII character that means nothing but itself in any string; blanks are looked at one by one.
+// plain reports whether an ASCII character means nothing but itself in any string; blanks are looked at one by one.
 func plain(c byte) bool {
 	return c > ' ' && c < utf8.RuneSelf && c != '"' && c != '\'' && c != '`' && c != '\\'
 }
@@ -162,7 +162,7 @@ func opens(r rune) int {
 	return 0
 }
 
-// end closes a string whose closing quote stands here.
+// end closes a string whose closing quote is here.
 func (sr *stringReader) end(key bool, size int) {
 	sr.p.out = append(sr.p.out, '"')
 	sr.closed = sr.opened

@@ -19,7 +19,7 @@ const (
 	Guessed
 )
 
-// String is the name of a level, for metrics and logs.
+// String returns the name of a level, for metrics and logs.
 func (t Trust) String() string {
 	switch t {
 	case Unchanged:
@@ -49,15 +49,15 @@ func (d *Doubt) String() string {
 type Reading struct {
 	// JSON is the value, compact, or nil.
 	JSON json.RawMessage
-	// Notes are the repairs.
+	// Notes are the repairs that were made.
 	Notes Notes
 	// Trust is the level of trust. Doubt is the first doubtful place of a guess, nil otherwise.
 	Trust Trust
 	Doubt *Doubt
 }
 
-// Examine is Read with a level of trust. It tries the possible repairs where the structure breaks and chooses by syntax
-// and by Options.Shape. A value that was guessed is not an error; the caller must not act on it.
+// Examine is like Read, with a level of trust. It tries the possible repairs where the structure breaks and chooses by
+// syntax and by Options.Shape. A value that was guessed is not an error; the caller must not act on it.
 func Examine[Text ~string | ~[]byte](text Text, o Options) (Reading, error) {
 	o = o.filled()
 	o.examine = true

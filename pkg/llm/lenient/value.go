@@ -23,7 +23,8 @@ type Value struct {
 	inner bool
 }
 
-// inside takes over the doubts about a value that was found in an encoded text, where offsets mean nothing outside.
+// inside adopts the doubts about a value that was found in an encoded text. Their offsets mean nothing outside of that
+// text.
 func (v *Value) inside(found *Value) {
 	if found.doubt != nil {
 		v.doubt = &Doubt{At: v.Start, Expected: found.doubt.Expected}

@@ -132,7 +132,7 @@ func completed(word string) (string, bool) {
 	return "", false
 }
 
-// wrapper skips what stands directly before a value and adds nothing: a call, a constructor, a string prefix.
+// wrapper skips a prefix of a value that adds nothing to it: a call, a constructor, a string prefix.
 func (p *parser) wrapper(word string, end int) bool {
 	if end >= len(p.src) {
 		return false

@@ -10,7 +10,7 @@ import (
 type Call struct {
 	// ID connects it with its result; derived from its position if empty.
 	ID string `yaml:"id"`
-	// Name is the tool.
+	// Name is the name of the tool.
 	Name string `yaml:"name"`
 	// Args are the arguments as JSON text.
 	Args string `yaml:"args"`
@@ -52,7 +52,7 @@ const (
 
 // Answer is what the model answers, with an optional fault.
 type Answer struct {
-	// Text is the answer.
+	// Text is the text of the answer.
 	Text string `yaml:"text"`
 	// Reasoning is sent as reasoning_content, or as a thought with a signature by APIs that have signatures.
 	Reasoning string `yaml:"reasoning"`
@@ -85,7 +85,7 @@ type Answer struct {
 	Type string `yaml:"type"`
 }
 
-// finish returns the finish reason.
+// finish returns the finish reason to send.
 func (a Answer) finish() string {
 	switch {
 	case a.Finish != "":

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// anthropicMessage is a whole answer of the Messages API.
+// anthropicMessage returns a whole answer of the Messages API.
 func anthropicMessage(q Question, a Answer) object {
 	switch a.Fault {
 	case EmptyChoices:
@@ -32,7 +32,7 @@ func anthropicStop(a Answer) (reason string, details any) {
 	return cmp.Or(names[reason], reason), nil
 }
 
-// anthropicBlocks are the contents of an answer. Thinking is signed, so that a test can see it returned.
+// anthropicBlocks returns the contents of an answer. Thinking is signed, so that a test can see it returned.
 func anthropicBlocks(q Question, a Answer) []object {
 	blocks := []object{}
 	if a.Reasoning != "" {
@@ -47,7 +47,7 @@ func anthropicBlocks(q Question, a Answer) []object {
 	return blocks
 }
 
-// seal is the signature of the thoughts in an answer.
+// seal returns the signature of the thoughts in an answer.
 func seal(q Question) string { return fmt.Sprintf("sealed-%d", q.N) }
 
 // argsOf returns the arguments of a call as an object; anything else is sent unchanged as far as JSON allows.
@@ -126,7 +126,7 @@ func pieces(a Answer, text, kind, field string) (deltas []object) {
 	return deltas
 }
 
-// anthropicError is the body of an error.
+// anthropicError returns the body of an error.
 func anthropicError(status int, a Answer) object {
 	kinds := map[int]string{
 		400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error", 404: "not_found_error",

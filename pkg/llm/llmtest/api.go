@@ -6,7 +6,7 @@ import "net/http"
 type api struct {
 	// read parses a request to a path.
 	read func(path string, header http.Header, body []byte) (Question, error)
-	// message is a whole answer; events are those of a streamed answer, with those that end it apart.
+	// message returns a whole answer; events returns the events of a streamed answer, the last ones separately.
 	message func(Question, Answer) object
 	events  func(Question, Answer) (body, end []object)
 	// regular ends a stream for which no reason is given; nothing if nil.
@@ -17,7 +17,7 @@ type api struct {
 	done string
 }
 
-// The endpoints.
+// The endpoints of the APIs.
 const (
 	pathChat      = "/chat/completions"
 	pathResponses = "/responses"

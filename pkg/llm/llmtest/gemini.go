@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// geminiAnswer is a whole answer of generateContent.
+// geminiAnswer returns a whole answer of generateContent.
 func geminiAnswer(q Question, a Answer) object {
 	body := geminiBody(q)
 	body["usageMetadata"] = geminiUsage(a.used(q))
@@ -27,7 +27,7 @@ func geminiBody(q Question) object {
 	return object{"responseId": fmt.Sprintf("gen_%d", q.N), "modelVersion": q.Model}
 }
 
-// geminiCandidate is the last candidate of an answer.
+// geminiCandidate returns the last candidate of an answer.
 func geminiCandidate(parts []object, a Answer) object {
 	candidate := object{"index": 0, "content": object{"role": "model", "parts": parts}, "finishReason": geminiReason(a)}
 	if a.Refusal != "" {
@@ -45,7 +45,7 @@ func geminiReason(a Answer) string {
 	return cmp.Or(names[reason], reason)
 }
 
-// geminiParts are the contents of an answer. The first part after a thought is signed.
+// geminiParts returns the contents of an answer. The first part after a thought is signed.
 func geminiParts(q Question, a Answer) []object {
 	parts := []object{}
 	if a.Reasoning != "" {
@@ -67,7 +67,7 @@ func geminiParts(q Question, a Answer) []object {
 	return parts
 }
 
-// geminiCall is a call, which has an id only if the script gives one.
+// geminiCall returns a call, which has an id only if the script gives one.
 func geminiCall(call Call) object {
 	made := object{"name": call.Name, "args": argsOf(call)}
 	if call.ID != "" {
@@ -125,7 +125,7 @@ func geminiEvents(q Question, a Answer) (body, end []object) {
 	return body, []object{final}
 }
 
-// geminiError is the body of an error. Its details repeat the Retry-After of the answer.
+// geminiError returns the body of an error. Its details repeat the Retry-After of the answer.
 func geminiError(status int, a Answer) object {
 	words := map[int]string{
 		400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 409: "ABORTED", 429: "RESOURCE_EXHAUSTED",

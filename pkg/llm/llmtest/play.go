@@ -59,7 +59,7 @@ func (p Play) triage(q Question, goal string, say words) (Answer, error) {
 // planOf lists the ids of the steps in its plan.
 var planOf = [4]string{"outline", "figures", "draft", "result"}
 
-// planned is a plan of four steps.
+// planned returns a plan of four steps.
 func planned(goal string, say words) object {
 	wish := say.wished(goal)
 	if wish != "" {
@@ -122,7 +122,7 @@ func (p Play) step(q Question, goal string, say words) (Answer, error) {
 	return Answer{Text: "<deliverable>" + strings.Join(lines, "\n") + "</deliverable>"}, nil
 }
 
-// called is a call with arguments in a fixed order: names and values alternate.
+// called returns a call with arguments in a fixed order: names and values alternate.
 func called(name string, args ...string) Call {
 	var b strings.Builder
 	for n, text := range args {
@@ -155,7 +155,7 @@ func fileOf(goal string, say words) string {
 
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// short is the beginning of a text.
+// short returns the beginning of a text.
 func short(text string) string {
 	if letters := []rune(text); len(letters) > 60 {
 		return string(letters[:59]) + "…"

@@ -11,7 +11,7 @@ import (
 type Turn struct {
 	// Role is system, user, assistant or tool.
 	Role string
-	// Text is what it says.
+	// Text is the text of the message.
 	Text string
 	// Calls names the tools that an assistant called.
 	Calls []string
@@ -29,7 +29,7 @@ type Question struct {
 	Model string
 	// Stream is true if the answer is wanted as a stream.
 	Stream bool
-	// Turns is the conversation.
+	// Turns is the conversation so far.
 	Turns []Turn
 	// Tools maps each tool to the schema of its arguments.
 	Tools map[string]json.RawMessage

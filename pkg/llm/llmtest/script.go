@@ -44,7 +44,7 @@ type When struct {
 
 // Rule is an answer and the questions that it answers.
 type Rule struct {
-	// When selects the questions.
+	// When selects the questions that the rule answers.
 	When When `yaml:"when"`
 	// Times is how many questions it answers; 0 means all, except for rules without When, which answer once.
 	Times  int `yaml:"times"`
@@ -56,7 +56,7 @@ type Rule struct {
 type Script struct {
 	// Rules are tried in order.
 	Rules []Rule `yaml:"answers"`
-	// Else answers the rest.
+	// Else answers the questions without a rule.
 	Else Responder `yaml:"-"`
 
 	mu   sync.Mutex // Guards used.

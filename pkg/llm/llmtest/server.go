@@ -173,7 +173,7 @@ func (s api) fail(w http.ResponseWriter, status int, a Answer) {
 	reply(w, status, s.refusal(status, a))
 }
 
-// usualError is an error in OpenAI's form.
+// usualError returns an error in OpenAI's form.
 func usualError(status int, a Answer) object {
 	said := object{"message": a.Error, "type": "error", "code": nil, "param": nil}
 	if a.Error == "" {
@@ -216,7 +216,7 @@ func pause(r *http.Request, d time.Duration) bool {
 	}
 }
 
-// Do answers a request without a network, also in virtual time; it implements llm.Doer. The handler runs concurrently until
+// Do answers a request without a network, even in virtual time; it implements llm.Doer. The handler runs concurrently until
 // the answer is read or its body is closed.
 func (s *Server) Do(r *http.Request) (*http.Response, error) {
 	in, out := io.Pipe()
@@ -252,7 +252,7 @@ type wire struct {
 // Header returns the header of the answer.
 func (w *wire) Header() http.Header { return w.header }
 
-// WriteHeader begins the answer.
+// WriteHeader begins the answer with its status.
 func (w *wire) WriteHeader(status int) {
 	w.once.Do(func() {
 		w.status = status

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// completion is a whole answer of the chat API.
+// completion returns a whole answer of the chat API.
 func completion(q Question, a Answer) object {
 	body := object{
 		"id": fmt.Sprintf("chatcmpl-%d", q.N), "object": "chat.completion", "created": 0, "model": q.Model,
@@ -57,7 +57,7 @@ func chatUsage(u Usage) object {
 	return usage
 }
 
-// response is a whole answer of the Responses API.
+// response returns a whole answer of the Responses API.
 func response(q Question, a Answer) object {
 	used := a.used(q)
 	body := object{
@@ -115,7 +115,7 @@ func output(q Question, a Answer) []object {
 	return items
 }
 
-// stream sends an answer as a stream.
+// stream sends an answer as server-sent events, with the fault that it may have.
 func (s api) stream(w http.ResponseWriter, r *http.Request, q Question, a Answer) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)

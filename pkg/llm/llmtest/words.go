@@ -25,7 +25,7 @@ func (w words) wished(goal string) string {
 	return ""
 }
 
-// page is the content of a file: the goal, and the earlier findings.
+// page returns the content of a file: the goal, and the earlier findings.
 func (w words) page(goal string, found []string) string {
 	var b strings.Builder
 	b.WriteString("# " + short(goal) + "\n\n" + w.scripted + "\n")

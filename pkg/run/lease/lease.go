@@ -36,7 +36,7 @@ type Hooks struct {
 	// Stored is called after each stored record, which shows that the bus is reachable; may be nil.
 	Stored func()
 	// Lost is called when the claim no longer holds: over is true if the run is closed or a later one has begun, else
-	// another owner took it over. Its result is the error of the append that noticed.
+	// another owner took it over. The append that noticed returns the error that Lost returns.
 	Lost func(reason string, over bool) error
 }
 
@@ -215,8 +215,9 @@ func (l *Lease) refresh(ctx context.Context) error {
 	return l.Append(ctx, run.Renewed(l.Run.Run, l.Owner, l.Run.Lease))
 }
 
-// Renew extends the lease. A renewal that takes longer than a third of the lease gives way to records of effects; the next
-// one tries again. As long as the journal ends with this claim, the run has not been taken over.
+// Renew extends the lease. A renewal that takes longer than a third of the lease is given up, so that records of effects
+// need not wait for it; the next one tries again. As long as the journal ends with this claim, the run has not been taken
+// over.
 func (l *Lease) Renew(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, l.Run.Lease/3)
 	defer stop()

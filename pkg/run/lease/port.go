@@ -24,7 +24,7 @@ type Journal interface {
 	Clock(ctx context.Context) (now, since time.Time, err error)
 }
 
-// Pending is the pending result of a write.
+// Pending is a write whose result is not known yet.
 type Pending interface {
 	Wait(ctx context.Context) (seq uint64, err error)
 }

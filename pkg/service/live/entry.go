@@ -11,7 +11,7 @@ import (
 
 // entry is one open item of a run: what was sent, and what waits to be sent.
 type entry struct {
-	item   item.Item // Everything but the text.
+	item   item.Item // The item without its text.
 	number int       // The position among the items of the run.
 	fed    int       // How many bytes the producer has supplied since the last restart.
 	sent   int       // How many bytes of the text were sent, or left out, since then.
@@ -23,7 +23,7 @@ type entry struct {
 	shown  bool // Something was sent.
 }
 
-// merge takes over the fields of an addition, except its text.
+// merge copies the fields of an addition, except its text.
 func (e *entry) merge(i *item.Item) {
 	to := &e.item
 	to.Type, to.User, to.Tool = i.Type, cmp.Or(i.User, to.User), cmp.Or(i.Tool, to.Tool)

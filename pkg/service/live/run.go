@@ -36,7 +36,7 @@ type Run struct {
 	mu      sync.Mutex // Guards everything below. Taken before the writer's lock.
 	open    map[string]*entry
 	made    int      // How many items were opened.
-	dirty   []*entry // In the order in which they began to wait.
+	dirty   []*entry // The entries with something to send, in the order in which they began to wait.
 	pending int      // The text that waits.
 	text    int      // All text so far.
 	lost    int      // What was left out since the last marker; -1 if the amount is unknown.
@@ -47,7 +47,7 @@ type Run struct {
 	soon    int
 	closed  bool
 
-	hasty, waits bool // Whether it is in the writer's lists; guarded by the writer's lock.
+	hasty, waits bool // Whether the run is in the writer's soon list, and in its later list; guarded by the writer's lock.
 }
 
 // Show adds to an item. Its text continues the text of the item with the same ID; with an Offset of 0 the text starts again. Job,

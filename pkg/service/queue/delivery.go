@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Delivery is one work message in hand. Its holder settles it with the receipt.
+// Delivery is one work message that was delivered and is not settled yet. The receipt settles it.
 type Delivery struct {
 	// Subject and Body are the message.
 	Subject string
@@ -14,7 +14,7 @@ type Delivery struct {
 	// Count is how often it was delivered, 1 for the first time; Stored is when it was published.
 	Count  int
 	Stored time.Time
-	// Receipt settles the delivery.
+	// Receipt is used to settle the delivery.
 	Receipt Receipt
 }
 

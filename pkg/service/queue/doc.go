@@ -1,2 +1,3 @@
-// Package queue defines a work message in hand for the loops of planner and expert-runner, which do not know the bus.
+// Package queue defines a delivered work message and the receipt that settles it, for the loops of planner and
+// expert-runner, which do not know the bus.
 package queue

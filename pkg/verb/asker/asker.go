@@ -24,7 +24,7 @@ func Of(ctx context.Context) *seal.Signer {
 	return who
 }
 
-// Stranger is the signer of unsigned requests: everyone who may send requests may submit a job, without a user.
+// Stranger returns the signer of unsigned requests: everyone who may send requests may submit a job, without a user.
 func Stranger() *seal.Signer { return &seal.Signer{Name: "an unsigned request"} }
 
 // Signatures finds the signer of the current request; asked is false if signatures are not required.

@@ -27,7 +27,7 @@ type Browser struct {
 	mu      sync.Mutex // Held during a call; guards the fields below.
 	page    context.Context
 	end     context.CancelFunc
-	crashed *crash // Of the page.
+	crashed *crash // Notices a crash of the page.
 }
 
 // crash is closed when a page has crashed.
@@ -48,7 +48,7 @@ func New(program, temp string, line *os.File) (*Browser, error) {
 	return &Browser{program: program, temp: temp, proxy: p}, nil
 }
 
-// Close ends the browser.
+// Close ends Chromium, if it runs.
 func (b *Browser) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,8 +64,8 @@ func (b *Browser) stop() {
 	b.page, b.end, b.crashed = nil, nil, nil
 }
 
-// options are the options of Chromium: without its own sandbox, which needs rights that the surrounding sandbox has taken away, and
-// without anything that reaches the web apart from the page. A pipe connects it with this process.
+// options returns the options of Chromium: without its own sandbox, which needs rights that the surrounding sandbox has taken away,
+// and without anything that reaches the web apart from the page. A pipe connects it with this process.
 func (b *Browser) options() []chromedp.ExecAllocatorOption {
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 		chromedp.ExecPath(b.program), chromedp.UserDataDir(filepath.Join(b.temp, "chromium")), chromedp.ProxyServer(b.proxy.address()),

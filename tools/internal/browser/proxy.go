@@ -124,7 +124,7 @@ func (p *proxy) note(address string, err error) error {
 	return err
 }
 
-// tunnel serves CONNECT.
+// tunnel serves the method CONNECT.
 func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	far, err := p.dial(r.Context(), r.Host)
 	if err != nil {

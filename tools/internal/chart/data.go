@@ -16,7 +16,7 @@ const (
 	maxCategories = 100
 )
 
-// Data is a table.
+// Data is the table of which a chart is drawn.
 type Data struct {
 	Columns []string
 	// Rows hold int64, float64, string, []byte or nil.
@@ -29,7 +29,7 @@ type series struct {
 	x, y []float64
 }
 
-// axis is the horizontal axis.
+// axis describes the horizontal axis of a chart.
 type axis struct {
 	// categories are the labels at 0, 1, 2 …; nil for numbers and times.
 	categories []string

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Dir is a workspace.
+// Dir is the workspace of a run.
 type Dir struct{ root string }
 
 // Open makes a Dir from a folder.

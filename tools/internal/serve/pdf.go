@@ -17,7 +17,7 @@ const maxText = 48 << 10
 const pdfText = "Reads the text of a PDF file of the workspace, page by page. Long texts are cut at a page, which says where to go on; save puts all of it into " +
 	"a file in place. Pictures of text are not read."
 
-// pdfArgs are the arguments of pdf.
+// pdfArgs are the arguments of the tool pdf.
 type pdfArgs struct {
 	Path  string `json:"path" jsonschema:"path of the file"`
 	Pages string `json:"pages,omitempty" jsonschema:"numbers and ranges such as 1-5,8 or 12-; all when left out"`

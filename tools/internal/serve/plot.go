@@ -21,7 +21,7 @@ const plotText = "Draws a chart as an SVG file: line, area, bar, scatter, histog
 	"SQLite) with a query as in the tool sql; without a query the one table of the file. Dates as 2026-01-31 make an axis of time. Aggregate in the query: " +
 	"what is drawn is what it gives."
 
-// plotArgs are the arguments of plot.
+// plotArgs are the arguments of the tool plot.
 type plotArgs struct {
 	Kind    string           `json:"kind" jsonschema:"line, area, bar, scatter, histogram or box"`
 	Files   []string         `json:"files,omitempty" jsonschema:"paths of CSV, TSV or SQLite files"`

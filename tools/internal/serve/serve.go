@@ -14,9 +14,9 @@ import (
 
 // Settings are the settings of the program.
 type Settings struct {
-	// Dir is the workspace.
+	// Dir is the workspace whose files the tools may use.
 	Dir place.Dir
-	// Version is the version of the program.
+	// Version is the version that the server tells its clients.
 	Version string
 	// Browser is what the tool browser works with. If it is set, no other tool is offered: tools that reach the web run in a
 	// separate program.
@@ -28,7 +28,7 @@ func Run(ctx context.Context, s Settings) error {
 	return New(s).Run(ctx, &sdk.StdioTransport{})
 }
 
-// New makes the server.
+// New returns an MCP server with the tools.
 func New(s Settings) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "jobgraph-tools", Version: s.Version}, &sdk.ServerOptions{Logger: slog.New(slog.DiscardHandler)})
 	if s.Browser != nil {
@@ -41,7 +41,7 @@ func New(s Settings) *sdk.Server {
 	return server
 }
 
-// tool describes a tool.
+// tool is the description of a tool for the model.
 type tool struct {
 	name, text string
 	// again says that a call may be repeated: with the same files it gives the same result.

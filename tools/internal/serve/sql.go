@@ -9,7 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/tools/internal/table"
 )
 
-// Limits of sql.
+// The limits of the tool sql.
 const (
 	defaultRows = 100
 	maxRows     = 1000
@@ -22,7 +22,7 @@ const sqlText = "Runs SQL (SQLite's dialect) over files of the workspace and giv
 	"Databases are only read unless write is true; CSV files are never changed. Several statements are separated by semicolons; with write all of " +
 	"them are kept, or none."
 
-// sqlArgs are the arguments of sql.
+// sqlArgs are the arguments of the tool sql.
 type sqlArgs struct {
 	Query   string   `json:"query,omitempty" jsonschema:"the statements; without any the tables are listed"`
 	Files   []string `json:"files" jsonschema:"paths of SQLite, CSV and TSV files in the workspace, or NAME=PATH to choose a name"`

@@ -48,7 +48,7 @@ type text struct {
 	// headed is true if the first line has the names of the columns.
 	headed    bool
 	delimiter rune
-	decoder   transform.Transformer // nil for UTF-8.
+	decoder   transform.Transformer // The decoder of the encoding; nil for UTF-8.
 }
 
 // kind is the type of a column: the narrowest one that fits all of its values.

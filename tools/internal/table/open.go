@@ -46,7 +46,7 @@ func Open(ctx context.Context, dir place.Dir, files []string, write bool) (*DB, 
 	if len(files) > maxFiles {
 		return nil, fmt.Errorf("%d files are named, at most %d can be used at once", len(files), maxFiles)
 	}
-	conn, err := sqlite3.OpenContext(ctx, "") // A temporary file.
+	conn, err := sqlite3.OpenContext(ctx, "") // Without a name, SQLite uses a temporary file.
 	if err != nil {
 		return nil, fmt.Errorf("open SQLite: %w", err)
 	}

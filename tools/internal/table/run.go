@@ -40,7 +40,7 @@ func (db *DB) Run(query string, most int, save *Saver) ([]Result, error) {
 			return nil, db.explain(n, err)
 		}
 		query = rest
-		if s == nil { // It is only a comment.
+		if s == nil { // The statement is only a comment.
 			n--
 			continue
 		}

@@ -76,7 +76,7 @@ func cell(text string) string {
 	return strings.NewReplacer("\n", `\n`, "\r", `\r`, "|", `\|`).Replace(text)
 }
 
-// ShowTables lists the tables.
+// ShowTables lists the tables with their columns for a model.
 func ShowTables(tables []Table) string {
 	var b strings.Builder
 	for _, t := range tables {

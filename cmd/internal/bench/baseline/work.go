@@ -15,12 +15,12 @@ func Work(ctx context.Context, js jetstream.JetStream) error {
 	ran := make(chan sent, ahead)
 	return consume(ctx, js, func(m jetstream.Msg) {
 		if done, err := complete(js, m); err == nil {
-			ran <- sent{m, done} // If it were dropped, the work would come again.
+			ran <- sent{m, done} // If it were dropped, the work would be delivered again.
 		}
 	}, func() { acknowledge(ctx, ran) })
 }
 
-// ClaimAndWork is Work with an additional append per node, which is stored before the node runs.
+// ClaimAndWork is like Work, with an additional append per node, which is stored before the node runs.
 func ClaimAndWork(ctx context.Context, js jetstream.JetStream) error {
 	claims, ran := make(chan sent, ahead), make(chan sent, ahead)
 	return consume(ctx, js, func(m jetstream.Msg) {
@@ -45,7 +45,7 @@ func ClaimAndWork(ctx context.Context, js jetstream.JetStream) error {
 	})
 }
 
-// sent is a publish for a work message.
+// sent is a work message with the publish of its result.
 type sent struct {
 	work jetstream.Msg
 	ack  jetstream.PubAckFuture
@@ -80,7 +80,7 @@ func acknowledge(ctx context.Context, ran <-chan sent) {
 			return
 		case r := <-ran:
 			if settle(ctx, r.ack) == nil {
-				_ = r.work.Ack() // If it is lost, the work comes again.
+				_ = r.work.Ack() // If it is lost, the work is delivered again.
 			}
 		}
 	}

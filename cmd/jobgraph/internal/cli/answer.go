@@ -82,8 +82,8 @@ func (g inputs) answer(job, request, user string, build func(q verb.Question) (a
 	})
 }
 
-// answerer returns the name to record: the given user, else the one whose key signs, else the user logged in here. A question for another person needs an
-// explicit user.
+// answerer returns the name to record: the given user, else the one whose key signs, else the user logged in here. A question for another
+// person needs an explicit user.
 func (g inputs) answerer(q verb.Question, user string) (string, error) {
 	if user == "" && g.app.by() == "" {
 		return "", nil
@@ -104,12 +104,12 @@ func (g inputs) answerer(q verb.Question, user string) (string, error) {
 	return "", fmt.Errorf("%w: %w", bus.ErrNotPermitted, f)
 }
 
-// userFlag declares who answers.
+// userFlag declares the flag that says who answers.
 func userFlag(c *cobra.Command, user *string) {
 	c.Flags().StringVar(user, "user", "", "who answers, for the record (USER of the environment); only the user may answer a question for one user")
 }
 
-// choose finds the request.
+// choose finds the open request that is meant: the named one, or the only one.
 func choose(open []verb.Question, job, request string) (verb.Question, error) {
 	var ids []string
 	for _, q := range open {
@@ -299,7 +299,7 @@ func (g inputs) inputs(ctx context.Context, c *client.Client, ids []string) erro
 	for _, id := range ids {
 		h, err := c.Logs().Fold(ctx, id, 0)
 		if errors.Is(err, bus.ErrNotFound) {
-			continue // It was deleted meanwhile.
+			continue // The job was deleted in the meantime.
 		}
 		if err != nil {
 			aside, lookErr := g.app.quarantine(ctx, c, id, true)

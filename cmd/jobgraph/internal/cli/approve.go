@@ -129,7 +129,7 @@ func writeAsked(b *strings.Builder, h *joblog.Log) {
 // asks returns a question with its full prompt.
 func asks(q *verb.Question) string { return asksIn(q, 0) }
 
-// asksIn is asks with a limited width in columns; 0 means no limit.
+// asksIn is like asks, with a limited width in columns; 0 means no limit.
 func asksIn(q *verb.Question, width int) string {
 	return output.Visible(fmt.Sprintf("%s asks (%s %s):", q.SubJob, q.Kind, q.Request)) + "\n" + output.QuoteIn(q.Prompt, width)
 }

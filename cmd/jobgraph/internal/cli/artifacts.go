@@ -133,7 +133,7 @@ func (g files) save(ctx context.Context, h *joblog.Log, c *client.Client, dir st
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(dir) // Runs chose these names.
+	root, err := os.OpenRoot(dir) // Runs chose the names of the files, and none may lead out of the folder.
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (g views) writeBrief(h *joblog.Log, subjob string) error {
 	return g.app.printf("%s", briefText(b))
 }
 
-// briefText is a brief for people.
+// briefText returns a brief for people.
 func briefText(b *runbrief.Brief) string {
 	var t strings.Builder
 	field := func(name, value string) {

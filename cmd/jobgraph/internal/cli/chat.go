@@ -23,8 +23,8 @@ type chat struct {
 	runs
 	c      *client.Client
 	d      *dialog
-	about  events.Request // Common to all messages.
-	plain  bool           // Transitions are not shown.
+	about  events.Request // The fields that the requests of all messages share.
+	plain  bool           // Whether transitions are left out.
 	latest string         // The latest job.
 	jobs   []string
 	spent  events.Spent
@@ -260,7 +260,7 @@ func (s *chat) command(ctx context.Context, words []string) error {
 	return err
 }
 
-// see reads a job and shows something of it.
+// see reads a job and passes it to show.
 func (s *chat) see(ctx context.Context, job string, show func(h *joblog.Log) error) error {
 	if job == "" {
 		return errors.New("there is no job yet")

@@ -105,7 +105,7 @@ func both(d *joblog.Deviation, say func(*joblog.SubJobAccount) string) string {
 	return of(d.A)
 }
 
-// took is how long a job has taken, "-" while it has not ended.
+// took returns how long a job has taken, "-" while it has not ended.
 func took(a *joblog.Account) string {
 	if !a.Status.Terminal() {
 		return "-"
@@ -113,7 +113,7 @@ func took(a *joblog.Account) string {
 	return milliseconds(a.DurationMS)
 }
 
-// tookInRuns is how long the runs of a SubJob have taken, "" while none has ended.
+// tookInRuns returns how long the runs of a SubJob have taken, "" while none has ended.
 func tookInRuns(a *joblog.SubJobAccount) string {
 	if a.Runs == 0 {
 		return ""

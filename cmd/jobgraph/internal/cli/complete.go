@@ -17,7 +17,7 @@ const mostOffered = 100
 // offer returns completions read from the bus, or none if that fails: a shell cannot show errors here.
 func (a *app) offer(prefix string, list func(ctx context.Context, c *client.Client) ([]cobra.Completion, error)) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var found []cobra.Completion
-	if err := a.check(a); err == nil { // No command has run before.
+	if err := a.check(a); err == nil { // No command has resolved the settings before.
 		if c, err := a.connect(); err == nil {
 			defer c.Close()
 			found, _ = list(a.soft, c)
@@ -59,7 +59,7 @@ func (a *app) completeFlags(c *cobra.Command) {
 	}
 	for flag, complete := range map[string]cobra.CompletionFunc{"expert": a.completeExpert, "profile": completeProfile} {
 		if c.Flags().Lookup(flag) != nil {
-			_ = c.RegisterFlagCompletionFunc(flag, complete) // Fails if the flag does not exist or has a completion already.
+			_ = c.RegisterFlagCompletionFunc(flag, complete) // It fails if the flag does not exist or has a completion already.
 		}
 	}
 }

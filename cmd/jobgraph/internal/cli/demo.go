@@ -39,7 +39,7 @@ func (g demos) crashCommand() *cobra.Command {
 	}
 }
 
-// runnerCommand is the runner to be killed: the expert-runner as a separate program.
+// runnerCommand returns the runner to be killed: the expert-runner as a separate program.
 func (g demos) runnerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "runner", Hidden: true, DisableFlagParsing: true,
@@ -102,13 +102,13 @@ func (g demos) set(apart bool) (*scene, error) {
 	return s, nil
 }
 
-// lookup is the environment of a scene, isolated from the user's.
+// lookup looks up a variable in the environment of a scene, which is isolated from the user's.
 func (s *scene) lookup(name string) (string, bool) {
 	value, ok := s.env[name]
 	return value, ok
 }
 
-// strike ends a scene.
+// strike stops the stack of a scene and removes its files.
 func (s *scene) strike() error {
 	var err error
 	if s.stack != nil {

@@ -37,7 +37,7 @@ func (a *app) openDialog(user string) *dialog {
 		return nil
 	}
 	lines, want := make(chan string), make(chan struct{})
-	go func() { // Ends with the input, at the latest with the process: a read of a terminal cannot be cancelled.
+	go func() { // Ends with the input, or at the latest with the process: a read of a terminal cannot be cancelled.
 		defer close(lines)
 		in := bufio.NewReader(a.sys.Stdin)
 		for range want {
@@ -83,7 +83,7 @@ func (d *dialog) line(ctx context.Context, prompt string) (string, error) {
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	return "", errors.Join(err, d.app.printf("\n")) // What follows begins a row of its own.
+	return "", errors.Join(err, d.app.printf("\n")) // The following output begins on a new line.
 }
 
 // errElsewhere means that a request was closed while the person was thinking.
@@ -303,7 +303,7 @@ func (f *field) value(text string) json.RawMessage {
 	return raw
 }
 
-// converse follows a job and puts its questions to the person, until the job ends or waits for others only.
+// converse follows a job and puts its questions to the person, until the job ends or waits only for others.
 func (d *dialog) converse(ctx context.Context, c *client.Client, follow func(from uint64, done func(h *joblog.Log) bool) (*joblog.Log, error)) (*joblog.Log, error) {
 	from := uint64(0)
 	for {

@@ -13,8 +13,8 @@ import (
 // deadLetters are the commands about dead letters.
 type deadLetters struct{ app *app }
 
-// command is about what could not be handled: quarantined jobs, rejected requests, work that names no run, and
-// notices that no webhook took.
+// command returns the commands about what could not be handled: quarantined jobs, rejected requests, work that
+// names no run, and notices that no webhook took.
 func (g deadLetters) command() *cobra.Command {
 	list := &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List dead letters: jobs in quarantine, rejected requests, malformed work, unsent webhooks", Args: cobra.NoArgs,
@@ -82,7 +82,7 @@ func (g deadLetters) show(d client.Dead) error {
 	return g.app.printf("%s", output.Clean(text))
 }
 
-// retry tries again and reports the result as far as it is known at once.
+// retry handles a dead letter again and reports the result as far as it is known at once.
 func (g deadLetters) retry(ctx context.Context, c *client.Client, d client.Dead) error {
 	job, err := c.DeadLetters().Retry(ctx, d)
 	if err != nil {

@@ -169,7 +169,7 @@ func (d *diagnosis) admission(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-// admissionBound limits the question whether jobs are admitted.
+// admissionBound limits the wait for the answer whether jobs are admitted.
 const admissionBound = 5 * time.Second
 
 // gateways lists the gateways with their addresses, and finds webhooks that no gateway serves any more.

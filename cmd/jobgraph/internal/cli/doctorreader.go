@@ -17,7 +17,7 @@ import (
 )
 
 // readers checks that the consumers have readers: one without pull requests has no service behind it, unless the service is busy
-// and asks for no more.
+// and therefore asks for none.
 func (d *diagnosis) readers(ctx context.Context, c *client.Client, cards []events.Card) error {
 	q := c.Bus().Queues()
 	intake, err := q.Info(ctx, c.Names().Intake, q.IntakeConsumer().Durable)
@@ -29,7 +29,7 @@ func (d *diagnosis) readers(ctx context.Context, c *client.Client, cards []event
 	}
 	pools, err := q.Pools(ctx)
 	if errors.Is(err, bus.ErrNotFound) {
-		return nil // The same.
+		return nil // Check has reported this too.
 	}
 	if err != nil {
 		return err
@@ -42,14 +42,14 @@ func (d *diagnosis) readers(ctx context.Context, c *client.Client, cards []event
 	return d.pools(ctx, c, pools, cards)
 }
 
-// pools checks the readers of the pools of experts: the default one, those of announced experts, and those in which something waits or
-// is in hand.
+// pools checks the readers of the pools of experts: the default one, those of announced experts, and those in which messages wait or are
+// being handled.
 func (d *diagnosis) pools(ctx context.Context, c *client.Client, pools map[string]bus.ConsumerFacts, cards []events.Card) error {
 	announced, foreign := map[string]bool{}, map[string]bool{}
 	for _, card := range cards {
 		pool := cmp.Or(card.Pool, events.DefaultPool)
 		announced[pool] = true
-		foreign[pool] = foreign[pool] || card.Kind == "nats" || card.Runner == "" // Workers that are no runners answer no question.
+		foreign[pool] = foreign[pool] || card.Kind == "nats" || card.Runner == "" // Workers that are not runners cannot be asked.
 	}
 	for _, pool := range slices.Sorted(maps.Keys(pools)) {
 		facts, name := pools[pool], "pool "+pool
@@ -75,8 +75,8 @@ func (d *diagnosis) pools(ctx context.Context, c *client.Client, pools map[strin
 	return nil
 }
 
-// reader adds a consumer, and a fault if it has no reader. While something is in hand, its readers may be busy: there says whether any
-// of them answers.
+// reader adds a consumer, and a fault if it has no reader. While unfinished messages remain, the readers may be busy rather than absent:
+// then the function there reports whether any of them answers.
 func (d *diagnosis) reader(name string, facts bus.ConsumerFacts, hint string, there func() (bool, error)) error {
 	d.Services = append(d.Services, serviceFacts{name, facts})
 	if facts.Waiting > 0 {
@@ -95,7 +95,7 @@ func (d *diagnosis) reader(name string, facts bus.ConsumerFacts, hint string, th
 	return nil
 }
 
-// answers reports whether an instance of a service answers. A client that may not ask takes it for granted.
+// answers reports whether an instance of a service answers. For a client that may not ask, the answer is yes.
 func answers(ctx context.Context, c *client.Client, s release.Service) (bool, error) {
 	there := false
 	err := c.Bus().Services().Peers(ctx, string(s), func(bus.Peer) { there = true })
@@ -112,7 +112,7 @@ func served(ctx context.Context, c *client.Client, pool string) (bool, error) {
 	return assumed(there, err)
 }
 
-// assumed is an answer that a client may not be permitted to get, or that does not come.
+// assumed returns the answer to use if asking failed: true if this client may not ask, and false if no reply came.
 func assumed(there bool, err error) (bool, error) {
 	switch {
 	case errors.Is(err, bus.ErrNotPermitted):

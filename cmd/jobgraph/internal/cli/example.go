@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// examples are shown in the help of commands, by the command's path below the program. A test parses each of them as a
-// command line.
+// examples returns the examples in the help of commands, by the command's path below the program. A test parses each of
+// them as a command line.
 func examples() map[string]string {
 	return map[string]string{
 		"":                          "jobgraph demo\njobgraph run --model fake 'Plan a birthday party'",

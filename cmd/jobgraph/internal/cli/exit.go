@@ -12,7 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// Exit codes.
+// The exit codes of the program.
 const (
 	ExitOK           = 0   // Done; the job is FINISHED.
 	ExitFailed       = 1   // The job is FAILED, or a difference was found.
@@ -48,7 +48,7 @@ func (o outcome) Error() string { return "exit" }
 // usageError marks a mistake in what the user typed.
 type usageError struct{ error }
 
-// Unwrap returns the cause.
+// Unwrap returns the error that was marked.
 func (u usageError) Unwrap() error { return u.error }
 
 // exitCode returns the exit code for an error. The cause of the command's context takes precedence, since a command that

@@ -34,7 +34,7 @@ func (f *folderFlags) declare(flags *pflag.FlagSet) {
 // folders decides about the files of the current folder before any of them is used.
 type folders struct{ app *app }
 
-// folder are the files of a folder that an embedded bus uses if nothing else was named.
+// folder holds the files of a folder that an embedded bus uses if nothing else was named.
 type folder struct {
 	dir     string
 	config  string   // Path of jobgraph.yaml; empty if there is none.
@@ -92,7 +92,7 @@ func (d folder) place() string {
 	return d.dir
 }
 
-// path is the folder as the store of trust knows it.
+// path returns the absolute path of the folder without links, as the store of trust records it.
 func (d folder) path() (string, error) {
 	path, err := filepath.Abs(d.dir)
 	if err == nil {
@@ -144,7 +144,7 @@ func (g folders) examine(d folder, all host.Env, given []string) (*examined, err
 	return e, nil
 }
 
-// refusedSettings are faults for settings of a configuration file that only a person may choose.
+// refusedSettings returns faults for settings of a configuration file that only a person may choose.
 func refusedSettings(path string) (faults host.Faults) {
 	if path == "" {
 		return nil
@@ -190,8 +190,8 @@ func (d folder) outside(files []string) (faults host.Faults) {
 	return faults
 }
 
-// use returns the files of the current folder that may be used: those of kinds that were not named otherwise, once a person trusts
-// them. It prints once what it found.
+// use returns the files of the current folder that may be used, once a person trusts them: no files if config says that a
+// configuration was named, and no cards if experts says that cards were. It prints once what it found.
 func (g folders) use(f *folderFlags, env host.Env, config, experts bool) (folder, error) {
 	d := look(".")
 	if config { // A configuration names its own experts.
@@ -262,7 +262,7 @@ func (g folders) judge(f *folderFlags, e *examined) (folder, error) {
 	return g.ask(f, e, path, given, missing)
 }
 
-// refusal is the error for an untrusted folder when this run cannot ask: off a terminal, or with --no-input.
+// refusal returns the error for an untrusted folder when this run cannot ask: off a terminal, or with --no-input.
 func (g folders) refusal(e *examined, missing []string, trusted, changed bool) error {
 	g.app.complain(strings.TrimSuffix(e.list(), "\n"))
 	fault := &events.Fault{
@@ -335,9 +335,9 @@ func (g folders) remember(e *examined, path string, given []string) error {
 
 // line asks for one line and reads nothing beyond it. The end of the input counts as an empty answer.
 func (g folders) line(prompt string) (string, error) {
-	_, _ = io.WriteString(g.app.sys.Stderr, prompt) // As in ask.
+	_, _ = io.WriteString(g.app.sys.Stderr, prompt) // If it cannot be shown, no answer is read.
 	read := make(chan string, 1)
-	go func() { // Ends with the line, at the latest with the process: a read of a terminal cannot be cancelled.
+	go func() { // It ends with the line, or at the latest with the process: a read of a terminal cannot be cancelled.
 		var text []byte
 		for one := make([]byte, 1); ; {
 			n, err := g.app.sys.Stdin.Read(one)
@@ -358,12 +358,12 @@ func (g folders) line(prompt string) (string, error) {
 	}
 }
 
-// store is where trust is remembered.
+// store returns the store in which trust is remembered.
 func (g folders) store() trust.Store {
 	return trust.At(filepath.Join(g.app.configFolder(), "trust.json"))
 }
 
-// configFolder is the folder for this program's configuration of the user.
+// configFolder returns the folder for this program's configuration of the user.
 func (a *app) configFolder() string {
 	if dir, ok := a.sys.Env("XDG_CONFIG_HOME"); ok && dir != "" {
 		return filepath.Join(dir, "jobgraph")

@@ -52,7 +52,7 @@ func (g views) see(arg string, show func(h *joblog.Log, c *client.Client) error)
 	})
 }
 
-// stateTable is the table of jobs.
+// stateTable returns the table for a list of jobs, without rows.
 func stateTable() output.Table {
 	return output.Table{
 		Head:     []string{"ID", "STATUS", "PROGRESS", "AGE", "TOOK", "GOAL"},
@@ -130,7 +130,7 @@ type standing struct {
 	*graph.State
 	// JobID repeats the id under the name that requests and events use.
 	JobID string `json:"job_id"`
-	// SubJobs are those of the state.
+	// SubJobs are the SubJobs of the state, with their hashes as strings.
 	SubJobs []exact `json:"subjobs"`
 	// Result is also set if the state only refers to it.
 	Result json.RawMessage `json:"result,omitempty"`
@@ -374,7 +374,7 @@ type subjobDescription struct {
 	Ref    *events.Ref     `json:"output_ref,omitempty"`
 	// Artifacts are the files of its result.
 	Artifacts []joblog.Artifact `json:"artifacts,omitempty"`
-	// Limits are the limits of its runs, and whose they are.
+	// Limits are the limits of its runs, each with who set it.
 	Limits  []joblog.Limit  `json:"limits,omitempty"`
 	Why     []graph.Blocker `json:"why,omitempty"`
 	Lessons []string        `json:"lessons,omitempty"`

@@ -144,8 +144,8 @@ func (a *app) by() string {
 	return "cli"
 }
 
-// reach is how long a command tries to connect to the bus; an attempt in progress may take two seconds more. slowReach is how long it goes
-// on trying if a server takes the connection and is slow to answer, as on a machine that is busy.
+// reach is how long a command tries to connect to the bus; an attempt in progress may take two seconds more. slowReach is how long it keeps
+// trying if a server accepts the connection but is slow to answer, as on a busy machine.
 const (
 	reach     = time.Second
 	slowReach = 15 * time.Second
@@ -183,12 +183,12 @@ func (a *app) dial(o bus.Options, within time.Duration) (*client.Client, error) 
 		})
 	}
 	if fault := (*events.Fault)(nil); errors.As(err, &fault) && !errors.Is(err, bus.ErrUnavailable) {
-		return nil, fault // Of the list of signers.
+		return nil, fault // The fault is about the list of signers.
 	}
 	return nil, fmt.Errorf("%w: %w", bus.ErrUnavailable, a.unanswered(a.place(o), err))
 }
 
-// unanswered is the fault of a bus that no server answers for, or one that takes connections and says nothing.
+// unanswered is the fault of a bus where no server answers, or where a server takes connections and says nothing.
 func (a *app) unanswered(place string, err error) *events.Fault {
 	f := events.Fault{Code: events.CodeUnavailable, Cause: reasonOf(err, bus.ErrUnavailable)}
 	if errors.Is(err, bus.ErrSlow) {

@@ -60,7 +60,8 @@ func usage(c *cobra.Command) string {
 	return b.String() + "\n"
 }
 
-// commandsOf lists the commands of one group, which has no ID for those without a group; empty if it has none.
+// commandsOf lists the commands of one group; a group without an ID stands for the commands without a group. The result
+// is empty if there are none.
 func commandsOf(c *cobra.Command, group *cobra.Group) string {
 	var b strings.Builder
 	for _, below := range c.Commands() {

@@ -19,7 +19,7 @@ import (
 // knowledge are the commands about bases of knowledge.
 type knowledge struct{ app *app }
 
-// command is about the documents of bases.
+// command returns the commands about the documents of bases.
 func (g knowledge) command() *cobra.Command {
 	c := group("knowledge", "Documents for agents: bases of their own, of users, of sessions",
 		g.listCommand(), g.addCommand(), g.removeCommand(), g.searchCommand())
@@ -37,7 +37,7 @@ func (w *which) declare(c *cobra.Command) {
 	c.Flags().StringVar(&w.session, "session", "", "the base of this session")
 }
 
-// all are the named bases.
+// all returns the named bases.
 func (w *which) all() ([]bases.Base, error) {
 	var list []bases.Base
 	for _, b := range []bases.Base{{Scope: bases.Global, Name: w.base}, {Scope: bases.User, Name: w.user}, {Scope: bases.Session, Name: w.session}} {
@@ -52,7 +52,7 @@ func (w *which) all() ([]bases.Base, error) {
 	return list, nil
 }
 
-// one is the one base that is named.
+// one returns the one base that the flags name.
 func (w *which) one() (bases.Base, error) {
 	list, err := w.all()
 	if err == nil && len(list) != 1 {
@@ -196,7 +196,7 @@ func (g knowledge) searchCommand() *cobra.Command {
 	return c
 }
 
-// knowledgeCommand is about the documents of a session.
+// knowledgeCommand returns the commands about the documents of a session.
 func (g sessions) knowledgeCommand() *cobra.Command {
 	add := g.app.connected("add SESSION FILE…", "Keep files for a session", cobra.MinimumNArgs(2), func(ctx context.Context, c *client.Client, args []string) error {
 		return g.app.addDocuments(ctx, c, bases.Base{Scope: bases.Session, Name: args[0]}, args[1:])

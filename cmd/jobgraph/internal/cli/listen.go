@@ -34,7 +34,7 @@ func (g views) listen(ctx context.Context, c *client.Client, job string) (talk *
 	}
 }
 
-// hear passes live items on until there are no more; false if the job is not in the log yet.
+// hear passes live items on until there are no more; it returns false if the job is not in the log yet.
 func (g views) hear(ctx context.Context, c *client.Client, job string, items chan<- item.Item) bool {
 	for i, err := range c.Live(ctx, job, client.LiveOptions{}) {
 		switch {

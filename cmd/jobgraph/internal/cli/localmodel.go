@@ -37,7 +37,7 @@ func localModels(ctx context.Context, env host.Env) (m localModel, ok bool) {
 	found := make([]chan localModel, len(servers))
 	for i, ask := range servers {
 		found[i] = make(chan localModel, 1)
-		go func() { found[i] <- ask() }() // Ends with ctx; received below.
+		go func() { found[i] <- ask() }() // Ends with ctx; the answer is received below.
 	}
 	for i := range found {
 		if answer := <-found[i]; answer.model != "" && !ok {
@@ -123,7 +123,7 @@ func port(env host.Env, name, usual string) string {
 	return value
 }
 
-// ollamaPort is the port in OLLAMA_HOST. Its host is ignored: only this machine is asked.
+// ollamaPort returns the port in OLLAMA_HOST. Its host is ignored: only this machine is asked.
 func ollamaPort(env host.Env) string {
 	const usual = "11434"
 	value, _ := env("OLLAMA_HOST")

@@ -300,7 +300,7 @@ func (a *app) wrapped(text string) string {
 	return output.Wrap(text, a.sys.Columns()-1) // Some terminals move to the next row as soon as a row is full.
 }
 
-// note prints a message beside the result, unless --quiet.
+// note prints a message to standard error, unless --quiet is given.
 func (a *app) note(format string, args ...any) {
 	if !a.quiet {
 		_, _ = io.WriteString(a.sys.Stderr, output.Clean(fmt.Sprintf(format, args...))+"\n") // A note may be lost.

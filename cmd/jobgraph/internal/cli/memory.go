@@ -16,7 +16,7 @@ import (
 // memories are the commands about what experts remember of users.
 type memories struct{ app *app }
 
-// command has the commands about what experts remember.
+// command returns the commands about what experts remember.
 func (g memories) command() *cobra.Command {
 	return group("memory", "What experts remember about users: show, edit, forget, switch off",
 		g.listCommand(), g.showCommand(), g.editCommand(), g.forgetCommand(),

@@ -13,7 +13,8 @@ import (
 // --timeout as well.
 const silence = 3 * time.Second
 
-// mindful tells a person who has waited for a while if no scheduler answers. stop ends the check and waits for its end.
+// mindful tells a person who has waited for a while if no scheduler answers. stop ends the check, and returns when it
+// has ended.
 func (a *app) mindful(ctx context.Context, c *client.Client) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

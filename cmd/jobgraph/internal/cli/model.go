@@ -61,7 +61,7 @@ func (g operations) serveModel(listen, file string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(g.app.soft), modelBound)
 	defer cancel()
 	if server.Shutdown(ctx) != nil {
-		_ = server.Close() // Cuts what is still open.
+		_ = server.Close() // Closes the connections that are still open.
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve the model: %w", err)

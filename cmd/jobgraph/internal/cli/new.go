@@ -79,7 +79,8 @@ func (g folders) create(dir, kind, source string) error {
 	return g.app.printf("wrote %d files: %s\nnext\n%s  cd %s\n  %s\n", len(written), strings.Join(written, ", "), g.app.reach(), dir, strings.Join(next, "\n  "))
 }
 
-// reach is the line by which the next commands find this program, if it was called by a path: they run in another folder.
+// reach returns the line by which the next commands find this program, if it was called by a path: they run in another
+// folder.
 func (a *app) reach() string {
 	if !strings.ContainsRune(a.sys.Name, filepath.Separator) {
 		return ""

@@ -23,7 +23,7 @@ func (g runs) linger(k *stack.Stack, id string, f *runFlags, attend func() error
 	err := attend()
 	if g.app.soft.Err() == nil {
 		g.app.note("the console stays at %s until Ctrl-C", address)
-		<-g.app.soft.Done() // bind also ends it when the stack fails.
+		<-g.app.soft.Done() // bind also ends this context when the stack fails.
 	}
 	return err
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
-// settling is how long init waits for a bus that is there and cannot create streams yet: a cluster that has just started has no leader
-// at first, and then one that has not heard from all servers.
+// settling is how long init waits for a bus that answers but cannot create streams yet: a cluster that has just started has no leader at
+// first, and then a leader that has not heard from all servers.
 const settling = 30 * time.Second
 
 func (g operations) initCommand() *cobra.Command {
@@ -71,7 +71,8 @@ func (g operations) initCommand() *cobra.Command {
 	return c
 }
 
-// initialize creates the streams. With a list of signers they say that signatures count, until they are to count no longer.
+// initialize creates the streams. With a list of signers it records in them that signatures count; unsigned records
+// that they no longer do.
 func (g operations) initialize(s bus.Streams, unsigned bool) error {
 	err := s.Init(g.app.soft)
 	if err == nil && unsigned {

@@ -90,7 +90,7 @@ func (g plans) weigh(r *events.Request) {
 	}
 }
 
-// read reads a plan, also from a job file.
+// read reads a plan from a file, which may be a job file.
 func (g plans) read(file string) ([]byte, error) {
 	raw, err := g.app.documents.plan(file)
 	if err != nil {

@@ -42,7 +42,7 @@ func (g views) planned(h *joblog.Log, c *client.Client) *planning {
 		}
 		for i := range list {
 			x := &list[i]
-			x.Prompt, x.Answer = nil, "" // For --prompts.
+			x.Prompt, x.Answer = nil, "" // They are shown with --prompts only.
 			p.Tokens += x.Tokens
 			p.CostUSD += x.CostUSD
 			p.TookMS += x.TookMS
@@ -69,7 +69,7 @@ func (g views) planned(h *joblog.Log, c *client.Client) *planning {
 	return p
 }
 
-// doubts are the warnings about the job's result, of the run that wrote it.
+// doubts returns the warnings about the job's result, of the run that wrote it.
 func doubts(h *joblog.Log) events.Faults {
 	n := h.Node(events.FinalID)
 	if n == nil || n.ResultSeq == 0 {
@@ -86,7 +86,7 @@ func plannedBy(n *graph.SubJobState) bool {
 	return n.ID == events.PlanID || n.ID == events.FinalID || n.Mode == events.WorkSplit || len(n.ReplacedBy) > 0
 }
 
-// write formats it for people, one line per call.
+// write formats the summary for people, one line per call.
 func (p *planning) write(b *strings.Builder) {
 	fmt.Fprintf(b, "planning   %s, %s, %s", count(p.Rounds, "round"), count(p.Drafts, "draft"), count(int(p.Tokens), "token"))
 	if p.CostUSD > 0 {

@@ -17,7 +17,7 @@ import (
 // draftPrefix before a name, instead of a plan file, selects a stored plan document.
 const draftPrefix = "draft:"
 
-// operations are the commands on stored plan documents and on the graphs of jobs.
+// operations returns the commands on stored plan documents and on the graphs of jobs.
 func (g plans) operations() []*cobra.Command {
 	return []*cobra.Command{
 		g.writeCommand("create", "Keep a plan: a list of steps, or a graph from a file"),

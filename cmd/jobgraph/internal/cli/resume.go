@@ -57,7 +57,7 @@ func (g runs) attend(k *stack.Stack, c *client.Client, id string, f *runFlags) e
 	return g.attendTo(k, c, id, f)
 }
 
-// attendTo is attend without a console.
+// attendTo is like attend, without a console.
 func (g runs) attendTo(k *stack.Stack, c *client.Client, id string, f *runFlags) error {
 	talk, quiet := g.app.views.listen(g.app.soft, c, id)
 	defer quiet()
@@ -82,7 +82,7 @@ func (g runs) kept(k *stack.Stack, id string, f *runFlags) {
 	g.app.note("job %s is kept as it stands; go on with it by\n  %s", id, g.resumption(k.Server().Keep(), id, f))
 }
 
-// resumption is the command that continues a job of a store.
+// resumption returns the command that continues a job of a store.
 func (g runs) resumption(store, id string, f *runFlags) string {
 	words := []string{cmp.Or(g.app.sys.Name, "jobgraph")}
 	add := func(name, value string) {

@@ -172,7 +172,7 @@ func (g runs) run(r events.Request, f *runFlags) error {
 	return g.unbound(err, k.Stop())
 }
 
-// bind ends the commands when a stack fails, since nothing continues on it. free ends that.
+// bind ends the commands when a stack fails, since nothing continues on it; after free it no longer does.
 func (g runs) bind(k *stack.Stack) (free func()) {
 	outer := g.app.soft
 	soft, end := context.WithCancelCause(outer)
@@ -220,7 +220,7 @@ func refused(ctx context.Context, address string) bool {
 	defer end()
 	c, err := new(net.Dialer).DialContext(ctx, "tcp", at.Host)
 	if err == nil {
-		_ = c.Close() // Nothing was said on it.
+		_ = c.Close() // Nothing was sent on it.
 	}
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
@@ -437,7 +437,7 @@ func (g runs) follow(c *client.Client, id, user string, talk *watch.Talk) (*jobl
 	})
 }
 
-// finishInto is finish, but also writes the files of the result, if there is one.
+// finishInto is like finish, but also writes the files of the result, if there is one.
 func (g runs) finishInto(h *joblog.Log, c *client.Client, talk *watch.Talk, dir string, kept bool) error {
 	if dir == "" {
 		defer g.app.files.fetchable(h, kept)
@@ -448,7 +448,7 @@ func (g runs) finishInto(h *joblog.Log, c *client.Client, talk *watch.Talk, dir 
 	return g.app.files.save(g.app.soft, h, c, dir)
 }
 
-// rest prints the result, or what its talk has not shown of it.
+// rest prints the result, or the part of it that talk has not shown.
 func (g runs) rest(s *graph.State, result json.RawMessage, talk *watch.Talk) error {
 	text := told(s, result)
 	if said, rest := talk.Told(readable(result)); said {
@@ -459,7 +459,7 @@ func (g runs) rest(s *graph.State, result json.RawMessage, talk *watch.Talk) err
 	return g.app.printf("\n%s\n", text)
 }
 
-// finish prints the result, unless its talk has, and returns the exit code of the job.
+// finish prints the result, unless talk has shown it, and returns the exit code of the job.
 func (g runs) finish(h *joblog.Log, c *client.Client, talk *watch.Talk) error {
 	s := h.Job.View()
 	result := g.app.views.result(h, c)

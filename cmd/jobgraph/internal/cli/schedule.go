@@ -21,7 +21,7 @@ import (
 // schedules are the commands about schedules.
 type schedules struct{ app *app }
 
-// command is about jobs that recur.
+// command returns the commands about jobs that recur.
 func (g schedules) command() *cobra.Command {
 	remove := func(s client.Schedules, ctx context.Context, id string, w schedule.Word) (*client.Schedule, error) {
 		return &client.Schedule{State: schedule.State{ID: id, Status: schedule.Gone}}, s.Delete(ctx, id, w)
@@ -317,7 +317,7 @@ func (g schedules) show(s *client.Schedule) error {
 	return g.app.printf("%s", output.Clean(text))
 }
 
-// waitsFor describes the questions for which runs wait, one a line.
+// waitsFor describes the questions for which runs wait, one per line.
 func waitsFor(open []verb.Question) []string {
 	list := make([]string, len(open))
 	for i := range open {

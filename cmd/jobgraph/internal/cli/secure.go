@@ -40,7 +40,7 @@ func (f *secureFlags) given() bool {
 	return f.listen != "" || f.store != "" || len(slices.Concat(f.hosts, f.tenants, f.runners, f.people, f.viewers, f.rotate, f.remove)) > 0
 }
 
-// change reads the flags.
+// change returns the change that the flags describe.
 func (f *secureFlags) change(prefix string) (*secure.Change, error) {
 	c := &secure.Change{Listen: f.listen, Store: f.store, Hosts: f.hosts, Tenants: f.tenants, Prefix: prefix, Rotate: f.rotate, Remove: f.remove}
 	for _, text := range f.runners {

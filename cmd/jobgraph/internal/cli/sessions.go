@@ -15,7 +15,7 @@ import (
 // sessions are the commands about sessions and their documents.
 type sessions struct{ app *app }
 
-// command is about sessions.
+// command returns the commands about sessions.
 func (g sessions) command() *cobra.Command {
 	return group("sessions", "Conversations: jobs that belong together",
 		g.listCommand(), g.showCommand(), g.renameCommand(), g.stopCommand(), g.deleteCommand(), g.knowledgeCommand())

@@ -13,7 +13,7 @@ import (
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
-// System is the environment of the process.
+// System is the environment of the process, which tests can replace.
 type System struct {
 	host.System
 	// Name is what the program was called by; jobgraph if empty.
@@ -26,7 +26,7 @@ type System struct {
 	Columns func() int
 	// Typing is true if Stdin is a terminal.
 	Typing bool
-	// Now is the clock.
+	// Now returns the current time.
 	Now func() time.Time
 	// Sandbox is the sandbox helper in this program.
 	Sandbox runner.Sandbox

@@ -174,7 +174,7 @@ func (g views) beside(ctx context.Context, c *client.Client, job string, out io.
 				break // The transitions run into the same error.
 			}
 		}
-		_ = show.Flush() // As above.
+		_ = show.Flush() // The other error matters more.
 	}()
 	return func(ended bool) {
 		if ended {

@@ -142,7 +142,8 @@ func (a *app) unknownJob(ctx context.Context, c *client.Client, job string) erro
 	return notFound("job", job, host.Near(job, ids), "jobgraph list")
 }
 
-// notFound is the error for an unknown id. like are ids with a similar spelling; if there are none, the command in list shows all.
+// notFound returns the error for an unknown id. like are ids with a similar spelling; if there are none, the command in
+// list shows all.
 func notFound(what, id string, like []string, list string) error {
 	f := events.Fault{
 		Code: events.CodeNotFound, Field: strings.ToLower(what), Message: fmt.Sprintf("there is no %s %q", what, id), Hint: fmt.Sprintf("%s shows the %ss there are", list, what),

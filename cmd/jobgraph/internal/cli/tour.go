@@ -19,7 +19,7 @@ type stop struct {
 	args []string
 }
 
-// stops are the stops of the tour, about the job of the demonstrations.
+// stops returns the stops of the tour, which are about the job of the demonstrations.
 func stops(plan string) []stop {
 	return []stop{
 		{"An expert is a card and something that does the work: a model with tools, a service, a program, a person.", []string{"experts", "list"}},

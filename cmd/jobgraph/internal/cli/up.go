@@ -23,7 +23,7 @@ type upFlags struct {
 	folder                  folderFlags
 	ephemeral               bool
 	secure                  string
-	listens                 bool // --nats was given.
+	listens                 bool // Whether --nats was given.
 }
 
 func (g runs) upCommand() *cobra.Command {
@@ -143,7 +143,7 @@ func (g runs) stackSettings(f *upFlags) (stack.Settings, error) {
 	return all, g.addFolder(&all, &f.folder, false)
 }
 
-// dataFolder is where the user's programs store their data.
+// dataFolder returns where the user's programs store their data.
 func (g runs) dataFolder() string {
 	if dir, ok := g.app.sys.Env("XDG_DATA_HOME"); ok && dir != "" {
 		return dir

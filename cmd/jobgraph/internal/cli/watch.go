@@ -86,7 +86,8 @@ func (g views) display() watch.Form {
 	return watch.Lines
 }
 
-// watchLive is watch with live items among the transitions if live is true. A tree that is redrawn has no place for them.
+// watchLive is like watch, with live items among the transitions if live is true. A tree that is redrawn has no place
+// for them.
 func (g views) watchLive(ctx context.Context, c *client.Client, job string, from uint64, live bool) (*joblog.Log, error) {
 	form := g.display()
 	if !live {
@@ -107,7 +108,7 @@ func (g views) watch(ctx context.Context, c *client.Client, job string, from uin
 	return g.watchTo(ctx, c, job, from, form, g.app.sys.Stdout)
 }
 
-// watchTo is watch with another output.
+// watchTo is like watch, with another output.
 func (g views) watchTo(ctx context.Context, c *client.Client, job string, from uint64, form watch.Form, out io.Writer) (*joblog.Log, error) {
 	return g.watchUntil(ctx, c, job, display{form: form, from: from, out: out}, func(h *joblog.Log) bool { return over(h) || g.app.noInput && stuck(h) })
 }

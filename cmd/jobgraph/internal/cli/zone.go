@@ -37,7 +37,7 @@ func localZone(env host.Env) string {
 	return named(string(text))
 }
 
-// named returns the name of a zone or zone file, or "" if there is no such zone. All names of UTC are one.
+// named returns the name of a zone or zone file, or "" if there is no such zone. All names of UTC count as one.
 func named(zone string) string {
 	zone = strings.TrimSpace(zone)
 	if _, in, ok := strings.Cut(zone, "/zoneinfo/"); ok {

@@ -31,7 +31,7 @@ type Crash struct {
 	Runner []string
 	Env    []string
 	Errors io.Writer
-	// Note prints what happens.
+	// Note prints a line about what happens.
 	Note func(format string, args ...any)
 	// Follow shows the job until its end and returns the tokens that it was charged.
 	Follow func(ctx context.Context) (tokens int64, err error)
@@ -40,7 +40,7 @@ type Crash struct {
 // held is how many calls the world holds before the runner is killed.
 const held = 2
 
-// Run plays the crash. The error says if the counts are not as required.
+// Run plays the crash. It returns an error if the counts are not as required.
 func (c *Crash) Run(ctx context.Context) (counts Counts, err error) {
 	one, err := c.start(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *Crash) Run(ctx context.Context) (counts Counts, err error) {
 	return c.finish(ctx, before)
 }
 
-// finish waits for the end and counts.
+// finish waits for the end of the job and compares the books with those before the crash.
 func (c *Crash) finish(ctx context.Context, before []Call) (Counts, error) {
 	charged, err := c.Follow(ctx)
 	if err != nil {

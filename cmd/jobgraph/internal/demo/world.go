@@ -25,8 +25,8 @@ type World struct {
 
 	mu       sync.Mutex // Guards the fields below.
 	holding  bool
-	answered int // Questions answered by the model.
-	tokens   int // Tokens used by these answers.
+	answered int // The number of questions that the model has answered.
+	tokens   int // The number of tokens used by these answers.
 	payments int
 }
 
@@ -49,7 +49,7 @@ func Open(hold bool) (*World, error) {
 	return w, nil
 }
 
-// URL is the address.
+// URL returns the address of the world.
 func (w *World) URL() string { return w.url }
 
 // Close ends the world and the held calls.
@@ -62,7 +62,7 @@ func (w *World) Close() error {
 	return err
 }
 
-// Release stops holding calls.
+// Release lets all held calls continue, and holds no further ones.
 func (w *World) Release() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,7 +133,7 @@ func (w *World) pay(out http.ResponseWriter, r *http.Request) {
 	w.payments++
 	n := w.payments
 	w.mu.Unlock()
-	_, _ = io.Copy(io.Discard, r.Body) // Reading on is how it notices that the caller is gone.
+	_, _ = io.Copy(io.Discard, r.Body) // Only a server that keeps reading notices that the caller is gone.
 	if w.hold(r.Context(), "shop") {
 		return
 	}

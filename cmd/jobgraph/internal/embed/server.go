@@ -31,13 +31,13 @@ type Settings struct {
 // startBound limits the start of a server; recovering a large store takes time.
 const startBound = 60 * time.Second
 
-// Server is a running server.
+// Server is a running NATS server that owns the folder of its streams.
 type Server struct {
 	nats  *server.Server
 	store string
 	lock  *os.File
 	tls   bool
-	// temp is true while the folder is removed at the end. Keep may be called beside those who ask.
+	// temp is true while the folder is to be removed at the end. Keep may be called concurrently with Store.
 	temp atomic.Bool
 }
 

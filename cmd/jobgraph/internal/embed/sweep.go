@@ -11,8 +11,8 @@ import (
 // lockFile is the file of a store that its user locks; its time says when the store was last opened.
 const lockFile = "jobgraph.lock"
 
-// keptFor is how long a temporary store is kept after its last use, if its run was interrupted, so that it can be continued, or
-// killed.
+// keptFor is how long a temporary store is kept after its last use if its run was killed, or was interrupted and can be
+// continued.
 const keptFor = 7 * 24 * time.Hour
 
 // temporary matches the names that os.MkdirTemp makes for stores.
@@ -47,7 +47,7 @@ func abandoned(store string, since time.Time) bool {
 	if err != nil {
 		return false
 	}
-	defer func() { _ = lock.Close() }() // It releases the lock.
+	defer func() { _ = lock.Close() }() // Closing the file releases the lock.
 	return syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }
 

@@ -15,7 +15,7 @@ import (
 // Kind is the kind of a finding, stable for programs.
 type Kind string
 
-// The kinds.
+// The kinds of findings.
 const (
 	LogShort       Kind = "log_short"       // The log lacks events that the saved state covers.
 	LogGone        Kind = "log_gone"        // There is a saved state but no log.
@@ -128,7 +128,7 @@ func (r *Report) add(s *sight) {
 	r.Findings = append(r.Findings, s.findings...)
 }
 
-// restore is the advice about a log that has lost events.
+// restore returns the advice about a log that has lost events.
 func restore(job string) string {
 	return "restore the stream from a backup, or `jobgraph delete " + job + "` and `jobgraph import` an export of the job"
 }

@@ -18,13 +18,13 @@ func (p Paint) Dim(text string) string { return p.code("2", text) }
 // Bold makes a text bold.
 func (p Paint) Bold(text string) string { return p.code("1", text) }
 
-// Added is a line that comes.
+// Added colours a line that was added.
 func (p Paint) Added(text string) string { return p.code("32", text) }
 
-// Removed is a line that goes.
+// Removed colours a line that was removed.
 func (p Paint) Removed(text string) string { return p.code("31", text) }
 
-// Status colours a text by a status.
+// Status gives a text the colour of a status.
 func (p Paint) Status(s events.Status, text string) string {
 	switch s {
 	case events.Finished:

@@ -31,7 +31,7 @@ func Visible(text string) string {
 // program's own.
 func Quote(text string) string { return QuoteIn(text, 0) }
 
-// QuoteIn is Quote with a limited width in columns; 0 means no limit.
+// QuoteIn is like Quote, with a limited width in columns; 0 means no limit.
 func QuoteIn(text string, width int) string {
 	const mark = "  │ "
 	var lines []string

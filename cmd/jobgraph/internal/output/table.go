@@ -15,7 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/drawing"
 )
 
-// Forms are the values of -o for lists and single items.
+// Forms returns the values of -o for lists and single items.
 func Forms() []string { return []string{"table", "wide", "json", "jsonl", "yaml", "name"} }
 
 // Known reports whether form is one of Forms; empty means table.
@@ -37,7 +37,7 @@ type Table struct {
 	Rows           []Row
 	// Width limits the columns of a line of "table" by cutting the last column. 0 means no limit.
 	Width int
-	// Screen leaves out columns before the last one, but for the first, where cutting it is not enough.
+	// Screen leaves out columns between the first and the last one where cutting the last one is not enough.
 	Screen bool
 }
 
@@ -123,7 +123,7 @@ func aligned(lines [][]string) string {
 // leastColumn is the minimum width of the last column.
 const leastColumn = 8
 
-// firstColumns is how many columns are shown at every width, beside the last one.
+// firstColumns is how many columns from the left are shown at every width, in addition to the last one.
 const firstColumns = 1
 
 // narrowed returns the table without those columns before the last one that do not fit Width.
@@ -221,7 +221,7 @@ func escaped(text string) string {
 // obeyed reports whether a terminal acts on a character other than by starting a line.
 func obeyed(r rune) bool { return r != '\n' && drawing.Obeyed(r) }
 
-// yamlOf converts by way of JSON, so that names and their order are those of the events.
+// yamlOf converts through JSON, so that names and their order are those of the events.
 func yamlOf(w io.Writer, v any) error {
 	var text bytes.Buffer
 	if err := Line(&text, v); err != nil {
@@ -246,7 +246,7 @@ func yamlOf(w io.Writer, v any) error {
 func block(n *yaml.Node) {
 	n.Style = 0
 	if strings.ContainsFunc(n.Value, obeyed) {
-		n.Style = yaml.DoubleQuotedStyle // There a number can be written.
+		n.Style = yaml.DoubleQuotedStyle // In double quotes a character can be written as a number.
 	}
 	for _, child := range n.Content {
 		block(child)

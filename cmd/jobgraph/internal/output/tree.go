@@ -19,17 +19,17 @@ import (
 type Tree struct {
 	// Now is the time up to which running SubJobs have lasted.
 	Now time.Time
-	// Paint adds colours.
+	// Paint colours the lines, or leaves them plain.
 	Paint Paint
 	// Width limits the columns of each line, Height the number of lines; 0 means no limit.
 	Width, Height int
-	// Legacy includes replaced versions.
+	// Legacy includes replaced versions of SubJobs.
 	Legacy bool
 	// Whole breaks notices that are too long for a line into several, instead of cutting them.
 	Whole bool
 }
 
-// Lines returns the lines of a state.
+// Lines formats the state of a job, one line per row of the tree.
 func (t Tree) Lines(s *graph.State) []string {
 	lines := []string{t.heading(s)}
 	for _, line := range t.notices(s) {
@@ -84,7 +84,7 @@ func (t Tree) columns(widest, expert int) (name, of int) {
 	if t.Width == 0 {
 		return name, of
 	}
-	room := max(t.Width-4-2-8, 1) // Mark, gap, and the duration with its gap.
+	room := max(t.Width-4-2-8, 1) // Less the mark, a gap, and the duration with its gap.
 	if name+of <= room {
 		return name, of
 	}
@@ -246,7 +246,7 @@ func (t Tree) line(n *graph.SubJobState, depth, widest, expert int) string {
 		pieces = append(pieces, piece{"  " + drawing.Pad(Span(max(0, end.Sub(n.Started))), 6), nil})
 	}
 	var notes []string
-	if n.Attempts > 0 && n.ID != events.FinalID { // For finalisation they count the writers that stood in for each other.
+	if n.Attempts > 0 && n.ID != events.FinalID { // The attempts of the final SubJob count the writers that stood in for each other.
 		number, most := n.Attempt()
 		notes = append(notes, fmt.Sprintf("attempt %d/%d", number, most))
 	}

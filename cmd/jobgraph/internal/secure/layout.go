@@ -71,7 +71,7 @@ type Change struct {
 	Remove []string
 }
 
-// standard are the identities that every tenant has.
+// standard returns the identities that every tenant has.
 func standard() []access.Identity {
 	return []access.Identity{
 		{Name: "admin", Role: access.Admin},
@@ -133,7 +133,7 @@ func Make(dir string, c *Change) (*Layout, error) {
 		switch {
 		case t.Since.IsZero():
 			t.Since, t.Journals = time.Now().UTC(), access.Always
-		case t.Journals.IsZero(): // A release of before has made it.
+		case t.Journals.IsZero(): // An earlier release has made it.
 			t.Journals = time.Now().UTC()
 		}
 		for j := range t.Identities {
@@ -238,7 +238,7 @@ func (l *Layout) tenant(name string) *access.Tenant {
 	return nil
 }
 
-// equip gives an identity a key if it has none, or if again is true a new one.
+// equip gives an identity a key if it has none, or a new one if again is true.
 func (l *Layout) equip(t *access.Tenant, id *access.Identity, again bool) error {
 	if id.Key != "" && !again {
 		_, err := os.Stat(l.Seed(t.Name, id.Name)) // A seed may have been moved away from the server on purpose.
@@ -266,23 +266,23 @@ func (l *Layout) equip(t *access.Tenant, id *access.Identity, again bool) error 
 	return replace(l.Seed(t.Name, id.Name), append(seed, '\n'), 0o600)
 }
 
-// Seed is the file of an identity's private key.
+// Seed returns the path of the file with an identity's private key.
 func (l *Layout) Seed(tenant, name string) string {
 	return filepath.Join(l.dir, tenant, name+".nk")
 }
 
-// Env is the file with the variables of an identity.
+// Env returns the path of the file with the variables of an identity.
 func (l *Layout) Env(tenant, name string) string {
 	return filepath.Join(l.dir, tenant, name+".env")
 }
 
-// Signers is the list of the keys of a tenant whose signatures count. It holds no secret.
+// Signers returns the path of the list of a tenant's keys whose signatures count. It holds no secret.
 func (l *Layout) Signers(tenant string) string { return filepath.Join(l.dir, tenant, signersFile) }
 
-// Config is the configuration of the server.
+// Config returns the path of the server's configuration.
 func (l *Layout) Config() string { return filepath.Join(l.dir, ConfigFile) }
 
-// CA is the file of the certificate that clients have to trust.
+// CA returns the path of the certificate that clients have to trust.
 func (l *Layout) CA() string { return filepath.Join(l.dir, CAFile) }
 
 // Identity finds an identity by tenant and name.
@@ -297,7 +297,7 @@ func (l *Layout) Identity(tenant, name string) (*access.Identity, error) {
 	return nil, &events.Fault{Code: events.CodeNotFound, Field: "secure", Message: fmt.Sprintf("%s has no %s in tenant %s", l.dir, name, tenant), Hint: "make it with `jobgraph init --secure " + l.dir + "`"}
 }
 
-// URL is the server's address for clients.
+// URL returns the server's address for clients.
 func (l *Layout) URL() string {
 	host, port, err := net.SplitHostPort(l.Listen)
 	if err != nil || host == "" || host == "0.0.0.0" || host == "::" {
@@ -337,12 +337,12 @@ func (l *Layout) write() error {
 	return nil
 }
 
-// StoreFolder is the folder of the streams.
+// StoreFolder returns the folder of the streams.
 func (l *Layout) StoreFolder() string {
 	return cmp.Or(l.Store, filepath.Join(l.dir, "store"))
 }
 
-// config is the configuration of the server.
+// config returns the text of the server's configuration.
 func (l *Layout) config() string {
 	return fmt.Sprintf(`# Made by jobgraph init --secure. Start: nats-server -c %s; after a change: nats-server --signal reload=PID
 server_name: jobgraph
@@ -360,7 +360,7 @@ include %q
 `, l.Config(), l.Listen, l.StoreFolder(), filepath.Join(l.dir, serverFile), filepath.Join(l.dir, serverKey), accountsFile)
 }
 
-// env are the variables of an identity.
+// env returns the variables of an identity.
 func (l *Layout) env(t *access.Tenant, id *access.Identity) string {
 	text := fmt.Sprintf("# %s, %s. In a shell: set -a; . %s\nNATS_URL=%s\nNATS_CA=%s\nNATS_NKEY=%s\nNATS_INBOX_PREFIX=%s\nJOBGRAPH_SIGNERS=%s\n",
 		id.Name, id.Role, l.Env(t.Name, id.Name), l.URL(), l.CA(), l.Seed(t.Name, id.Name), id.Inbox(), l.Signers(t.Name))

@@ -15,7 +15,7 @@ import (
 	scheduler "github.com/jobgraph/jobgraph/services/scheduler/app"
 )
 
-// Services are the individual settings of the services.
+// Services holds the settings that each service has of its own.
 type Services struct {
 	Runner    runner.Settings
 	Planner   planner.Settings
@@ -45,8 +45,8 @@ func ReadServices(config string, env host.Env) (Services, error) {
 
 // model returns the model settings of environment and configuration file. Start reports their faults.
 func (s *Settings) model() (v llm.Variables, file llm.Config) {
-	own, _ := ReadServices(s.Host.Config, s.Env)          // See above.
-	config, _ := planner.ReadConfig(s.Host.Config, s.Env) // See above.
+	own, _ := ReadServices(s.Host.Config, s.Env)          // Start reports its faults.
+	config, _ := planner.ReadConfig(s.Host.Config, s.Env) // Start reports its faults.
 	v = own.Planner.Variables()
 	v.Model = cmp.Or(s.Model, v.Model)
 	return v, config.Models

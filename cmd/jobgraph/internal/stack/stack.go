@@ -25,7 +25,7 @@ type Settings struct {
 	HTTPElse string
 	// Env looks up variables for the services' own settings and files.
 	Env host.Env
-	// Embed configures the server.
+	// Embed configures the embedded server.
 	Embed embed.Settings
 	// Experts are card files or folders, in addition to those of the settings.
 	Experts []string
@@ -44,7 +44,7 @@ type Settings struct {
 	Secure *secure.Layout
 	// Sandbox is the sandbox helper in the embedding program.
 	Sandbox runner.Sandbox
-	// Log is the log of the services.
+	// Log receives the log messages of all services.
 	Log *slog.Logger
 }
 
@@ -59,16 +59,16 @@ const (
 	glance     = 2 * time.Millisecond // The interval of readiness checks, since Health does not notify.
 )
 
-// Stack is a running stack.
+// Stack is the running server with the services on it.
 type Stack struct {
 	settings Settings
 	server   *embed.Server
 	process  *host.Process
-	cards    []events.Card // Of experts without a runner; see PlanOnly.
+	cards    []events.Card // The cards of experts without a runner; see PlanOnly.
 	admin    *bus.Bus
 	buses    []*bus.Bus
 	work     context.Context    // Ends when no work may continue.
-	endWork  context.CancelFunc // Ends work.
+	endWork  context.CancelFunc // Makes work end.
 	drain    context.CancelFunc // Ends the intake of all services.
 	endLook  context.CancelFunc // Ends the checks of the store.
 	looked   chan struct{}      // Closed when the checks have ended, after broken is written.

@@ -109,7 +109,7 @@ func (s Store) change(folder string, e *Entry) (found bool, err error) {
 }
 
 func (s Store) replace(body []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(s.path), ".trust-*") // With mode 0600.
+	file, err := os.CreateTemp(filepath.Dir(s.path), ".trust-*") // It is created with mode 0600.
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (s Store) replace(body []byte) error {
 		err = os.Rename(file.Name(), s.path)
 	}
 	if err != nil {
-		_ = os.Remove(file.Name()) // The first error counts.
+		_ = os.Remove(file.Name()) // The error that is returned matters more.
 	}
 	return err
 }

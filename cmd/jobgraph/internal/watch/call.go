@@ -41,7 +41,7 @@ func (t *Talk) call(i *item.Item, width int) []string {
 	return append(rows, t.ended(&c, i, width))
 }
 
-// ended is the row of a finished call.
+// ended returns the row of a finished call.
 func (t *Talk) ended(c, i *item.Item, width int) string {
 	outcome := i.Outcome
 	if outcome == "" {

@@ -27,7 +27,7 @@ func (t *Talk) items() <-chan item.Item {
 	return t.Items
 }
 
-// columns is the width of the terminal, 0 if it is not known.
+// columns returns the width of the terminal, 0 if it is not known.
 func (s *Show) columns() int {
 	if s.Size == nil {
 		return 0
@@ -36,10 +36,11 @@ func (s *Show) columns() int {
 	return width
 }
 
-// width is how many columns a row of a Talk may have: some terminals move to the next row as soon as a row is full.
+// width returns how many columns a row of a Talk may have: some terminals move to the next row as soon as a row is
+// full.
 func (s *Show) width() int { return max(cmp.Or(s.columns(), defaultWidth)-1, minText) }
 
-// known shows the items of SubJobs that the log has added since.
+// known shows the items that arrived before the log had their SubJobs, for those SubJobs that it has now.
 func (s *Show) known(h *joblog.Log) error {
 	if s.Talk == nil {
 		return nil

@@ -28,7 +28,7 @@ type Live struct {
 	Width int
 
 	open  map[string]*said // The items whose last line is not complete.
-	order []string         // Their keys, the oldest first.
+	order []string         // The keys of these items, the oldest first.
 }
 
 // said is an item whose last line is not complete.

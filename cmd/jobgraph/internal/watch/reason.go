@@ -10,7 +10,7 @@ import (
 // requeued is the transition of a SubJob that runs again.
 const requeued = "requeued"
 
-// delayed is shown like a transition where a run is put off: its SubJob stays as it is.
+// delayed is shown like a transition when a run is put off, although the status of its SubJob does not change.
 const delayed = "delayed"
 
 // putOff returns what is shown of an event that puts its run off; nil for any other.
@@ -56,7 +56,7 @@ func reason(e *events.Event, t *events.Transition) string {
 	return ""
 }
 
-// sentBack is the reason given for a predecessor whose result another SubJob could not use, and for that SubJob.
+// sentBack returns the reason given for a predecessor whose result another SubJob could not use, and for that SubJob.
 func sentBack(e *events.Event, d *events.SubJobReported, subjob string) string {
 	if d.Outcome != events.InputDataError {
 		return ""

@@ -24,7 +24,7 @@ const frame = 150 * time.Millisecond
 // Form is how a job is shown.
 type Form int
 
-// The forms.
+// The forms in which a job can be shown.
 const (
 	Lines Form = iota // One line per transition.
 	Tree              // A tree, redrawn in place.
@@ -34,14 +34,14 @@ const (
 
 // Show is one display of one job.
 type Show struct {
-	// Out is the output.
+	// Out receives what is shown.
 	Out  io.Writer
 	Form Form
 	// Size returns columns and rows of the terminal; it is called before each redraw. It limits the tree.
 	Size func() (width, height int, ok bool)
-	// Paint colours.
+	// Paint colours what is shown, or leaves it plain.
 	Paint output.Paint
-	// Now is the clock.
+	// Now returns the current time.
 	Now func() time.Time
 	// From leaves out transitions before this sequence.
 	From uint64
@@ -229,7 +229,7 @@ func (s *Show) moved(e events.Event, h *joblog.Log) error {
 	return s.write(text)
 }
 
-// write writes whole lines; those above a tree with its next picture.
+// write writes whole lines. If a tree is shown, they appear above it when it is next drawn.
 func (s *Show) write(lines ...string) error {
 	if len(lines) == 0 {
 		return nil

@@ -30,7 +30,7 @@ const (
 type Talk struct {
 	// Items are the live items; closed when there will be no more.
 	Items <-chan item.Item
-	// Paint adds colours.
+	// Paint colours the rows, or leaves them plain.
 	Paint output.Paint
 
 	speaker string            // The SubJob named by the latest heading.
@@ -146,7 +146,8 @@ func (t *Talk) text(i *item.Item, width int) (rows []string) {
 	return rows
 }
 
-// turn lets a new text be written unless one of another SubJob is. A text of the same SubJob counts as ended.
+// turn lets a new text be written unless a text of another SubJob is being written. A text of the same SubJob counts as
+// ended.
 func (t *Talk) turn(key string, i *item.Item, width int) (rows []string) {
 	now := t.voices[t.writes]
 	if now != nil && now.item.SubJob != i.SubJob {
@@ -245,7 +246,7 @@ func (t *Talk) heading(i *item.Item) []string {
 	return []string{t.Paint.Bold("● " + name)}
 }
 
-// lead is the sign before the rows of a type.
+// lead returns the sign before the rows of a type.
 func lead(kind item.Type) string {
 	if kind == item.Text {
 		return ""
@@ -292,8 +293,8 @@ func (t *Talk) flush(width int) (rows []string) {
 	return rows
 }
 
-// Told reports whether a text, or a part of it, is the last that was shown, and returns what has to be shown of it: what follows that
-// part, and nothing of one row before it that ends in a colon, such as "Plan completed:".
+// Told reports whether a text, or a part of it, is the last that was shown, and returns what still has to be shown of it: what follows
+// that part. One row before the part is not shown if it ends in a colon, such as "Plan completed:".
 func (t *Talk) Told(text string) (told bool, rest string) {
 	text = strings.TrimSpace(text)
 	if t == nil || strings.TrimSpace(t.last) == "" {

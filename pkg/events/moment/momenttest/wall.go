@@ -19,7 +19,7 @@ func Zone(t testing.TB, name string) *time.Location {
 	return z
 }
 
-// Moment parses RFC 3339.
+// Moment parses a time in the form of RFC 3339.
 func Moment(t testing.TB, text string) time.Time {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, text)
@@ -31,7 +31,7 @@ func Moment(t testing.TB, text string) time.Time {
 
 // Expression is a cron expression with its meaning.
 type Expression struct {
-	// Text is the expression.
+	// Text is the expression as it is written.
 	Text string
 	// Minutes to Week are the values of its five fields; Sunday is 0.
 	Minutes, Hours, Days, Months, Week []int
@@ -79,7 +79,7 @@ func (e *Expression) shown(wall time.Time) bool {
 	return fits && slices.Contains(e.Months, int(wall.Month())) && slices.Contains(e.Hours, wall.Hour()) && slices.Contains(e.Minutes, wall.Minute())
 }
 
-// Enumerate steps through time minute by minute and returns the matching times after from, up to to.
+// Enumerate steps through time minute by minute and returns the matching times later than from and not later than to.
 func (e *Expression) Enumerate(from, to time.Time, zone *time.Location) []time.Time {
 	wall := func(at time.Time) time.Time {
 		l := at.In(zone)

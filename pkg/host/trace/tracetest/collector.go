@@ -21,7 +21,7 @@ type Span struct {
 	Service, Name string
 	// Trace, ID and Parent identify it; Parent is empty for the first span of a trace.
 	Trace, ID, Parent string
-	// Attributes are those with text values.
+	// Attributes are the attributes whose values are texts.
 	Attributes map[string]string
 	// Failure is the description of a failed span, or "failed" if it has none.
 	Failure string

@@ -56,7 +56,7 @@ const (
 	element // a value in an array
 )
 
-// token is a token of a document.
+// token is a token of a document, with its place in the structure.
 type token struct {
 	at, end int
 	role    role

@@ -57,7 +57,7 @@ func (d *draft) broken(i int) bool {
 // without leaves out the text between two offsets.
 func (d *draft) without(from, to int) made { return made{text: d.src[:from] + d.src[to:]} }
 
-// content is a string without its quotes.
+// content returns a string without its quotes.
 func content(text string) string { return text[1 : len(text)-1] }
 
 func isKey(_ int, t token) bool    { return t.role == key }

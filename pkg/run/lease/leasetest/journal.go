@@ -33,7 +33,7 @@ type Journal struct {
 	Since time.Time
 
 	sync.Mutex // Guards the fields once a loop runs.
-	// Entries are the records.
+	// Entries are the records, oldest first.
 	Entries []run.Entry
 }
 
