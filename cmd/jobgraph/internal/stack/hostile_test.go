@@ -57,7 +57,7 @@ type hand struct {
 func village(t *testing.T) *siege {
 	t.Helper()
 	k, err := stack.Start(t.Context(), stack.Settings{
-		Host: host.Settings{HTTPAddr: host.AddrOff, DrainTimeout: 10 * time.Second}, Env: func(string) (string, bool) { return "", false }, Model: stack.FakeModel,
+		Host: host.Settings{HTTPAddr: "127.0.0.1:0", DrainTimeout: 10 * time.Second}, Token: siegeToken, Env: func(string) (string, bool) { return "", false }, Model: stack.FakeModel,
 		Embed: embed.Settings{Store: t.TempDir(), Listen: "127.0.0.1:0"}, Experts: []string{shouting(t), deciding(t)}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -182,7 +182,7 @@ func (h *hand) purge(stream, subject string) {
 // forge publishes a fact in the form that our programs use.
 func (h *hand) forge(e events.Event) {
 	h.Helper()
-	e.ID, e.Source = "forged", "jobgraph/scheduler"
+	e.ID, e.Source = "forged", cmp.Or(e.Source, "jobgraph/scheduler")
 	m, err := events.Encode(h.bus.Names(), e)
 	if err != nil {
 		h.Fatal(err)
@@ -208,7 +208,10 @@ func (h *hand) received(what string) bool {
 }
 
 // victim is a job of the boss.
-type victim struct{ job, subjob, request, session, pool string }
+type victim struct {
+	job, subjob, request, session, pool string
+	screen                              *screen // What a reader of its live items has seen, if there is one.
+}
 
 // begin submits a job of the boss and waits for an event of it.
 func (s *siege) begin(r events.Request, kind events.Kind) (v victim, e events.Event) {
@@ -258,7 +261,7 @@ func (s *siege) unheard() victim {
 // of returns the names of a job to come for the expert of a pool, which has its name.
 func (s *siege) of(pool string) victim {
 	s.Helper()
-	card := fmt.Sprintf(`{"id":%q,"name":%q,"description":"Waits for ever.","pool":%q}`, pool, pool, pool)
+	card := fmt.Sprintf(`{"id":%q,"name":%q,"description":"Waits for ever.","kind":"nats","pool":%q}`, pool, pool, pool)
 	if _, err := s.admin.Bus().Experts().Put(s.Context(), pool, []byte(card), 0); err != nil {
 		s.Fatal(err)
 	}
