@@ -2,8 +2,12 @@ package bus_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
@@ -29,14 +33,14 @@ func TestABusWithoutTheStreamOfLiveItemsWorks(t *testing.T) {
 	stop, err := b.Items().Listen("j1", "a", func(m bus.ItemMessage) { heard <- m })
 	noErr(t, err)
 	defer stop()
-	_, err = b.Items().Confirm("j1", "a", []byte(`{"type":"text","id":"x","text":"hello"}`))
+	_, err = b.Items().Confirm("j1", "a", "", []byte(`{"type":"text","id":"x","text":"hello"}`))
 	noErr(t, err)
 	if m := <-heard; m.SubJob != "a" || len(m.Items) != 1 || m.Items[0].Text != "hello" {
 		t.Errorf("%+v", m)
 	}
 	stop()
 	noErr(t, b.Flush(t.Context()))
-	ack, err := b.Items().Confirm("j1", "a", []byte(`{"type":"text","id":"x","text":"hello"}`))
+	ack, err := b.Items().Confirm("j1", "a", "", []byte(`{"type":"text","id":"x","text":"hello"}`))
 	noErr(t, err)
 	if _, err := ack.Wait(t.Context()); !errors.Is(err, bus.ErrUnavailable) {
 		t.Errorf("acknowledged with %v", err)
@@ -53,4 +57,54 @@ func TestABusWithoutTheStreamOfLiveItemsWorks(t *testing.T) {
 	_, err = js.UpdateStream(t.Context(), jetstream.StreamConfig{Name: "JOBS_LIVE", Subjects: []string{"jobs.item.>"}, MaxMsgs: 10})
 	noErr(t, err)
 	noErr(t, b.Streams().Init(t.Context()))
+}
+
+// The items of a SubJob are on a subject without a pool and on those of pools. They come in the order of the stream, to whoever reads one
+// SubJob and to whoever reads the whole job.
+func TestItemsComeInTheOrderOfTheStream(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
+	var want []string
+	for n, at := range []string{"a p", "a", "b p", "a", "a p", "a q", "b", "a p", "a p", "a"} {
+		subjob, pool, _ := strings.Cut(at, " ")
+		ack, err := b.Items().Confirm("j", subjob, pool, fmt.Appendf(nil, `{"type":"text","id":"%d","text":"x"}`, n))
+		noErr(t, err)
+		_, err = ack.Wait(t.Context())
+		noErr(t, err)
+		want = append(want, fmt.Sprintf("%d %s/%s", n, subjob, pool))
+	}
+	of := func(m bus.ItemMessage) string { return fmt.Sprintf("%s %s/%s", m.Items[0].ID, m.SubJob, m.Pool) }
+	for _, subjob := range []string{"", "a", "b"} {
+		var mine []string
+		for _, line := range want {
+			if strings.Contains(line, " "+subjob) {
+				mine = append(mine, line)
+			}
+		}
+		for most := range len(mine) + 1 {
+			var got []string
+			for m, err := range b.Items().Of(t.Context(), "j", subjob, 0) {
+				if noErr(t, err); len(got) == most {
+					break
+				}
+				got = append(got, of(m))
+			}
+			if diff := cmp.Diff(mine[:most], got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("SubJob %q: %s", subjob, diff)
+			}
+		}
+		sub, err := b.Items().Follow(t.Context(), "j", subjob, 0)
+		noErr(t, err)
+		defer sub.Stop()
+		var got []string
+		for len(got) < len(mine) {
+			list, err := sub.Next(t.Context())
+			noErr(t, err)
+			for _, m := range list {
+				got = append(got, of(m))
+			}
+		}
+		if diff := cmp.Diff(mine, got); diff != "" {
+			t.Errorf("SubJob %q as it comes: %s", subjob, diff)
+		}
+	}
 }

@@ -27,7 +27,7 @@ func (i *Items) Follow(ctx context.Context, job, subjob string, from uint64) (*I
 	s := &ItemSubscription{items: i, job: job, subjob: subjob, after: max(from, 1) - 1}
 	var err error
 	if i.followed.Add(1) <= ownConsumers {
-		s.sub, _, err = i.bus.log.follow(ctx, i.names.Stream(), []string{i.subject(job, subjob)}, FollowOptions{StartSeq: from}, false)
+		s.sub, _, err = i.bus.log.follow(ctx, i.names.Stream(), i.subjects(job, subjob), FollowOptions{StartSeq: from}, false)
 	} else {
 		s.news, err = i.news.Listen(ctx, job)
 	}

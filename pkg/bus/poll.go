@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -20,10 +21,7 @@ const (
 // poll does what follow does, for clients that may not create consumers, since a consumer can make the server write stored
 // messages to any subject. It keeps reading the stream, so news arrives up to pollMost late.
 func (l *Log) poll(ctx context.Context, stream string, filters []string, o FollowOptions) (*Subscription, uint64, error) {
-	filter := ">"
-	if len(filters) == 1 {
-		filter = filters[0]
-	}
+	filter := covering(filters)
 	last, err := l.bus.lastOf(ctx, stream, filter)
 	if err != nil {
 		return nil, 0, fmt.Errorf("follow %s: %w", filter, err)
@@ -38,6 +36,21 @@ func (l *Log) poll(ctx context.Context, stream string, filters []string, o Follo
 	}
 	go s.polls(filter, filters, max(o.StartSeq, 1)) // Ends with Stop, or with the bus.
 	return s, min(last, 1), nil
+}
+
+// covering returns a subject with wildcards that matches all that some filters match.
+func covering(filters []string) string {
+	if len(filters) == 1 {
+		return filters[0]
+	}
+	var same []string
+	for n, token := range strings.Split(filters[0], ".") {
+		if slices.ContainsFunc(filters, func(f string) bool { return nthToken(f, n) != token || nthToken(f, n+1) == "" }) {
+			break
+		}
+		same = append(same, token)
+	}
+	return strings.Join(append(same, ">"), ".")
 }
 
 // polls reads from a sequence on until the subscription ends.

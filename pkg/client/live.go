@@ -39,7 +39,7 @@ type LiveOptions struct {
 // ErrNotAdmitted, the context's, and those of the bus.
 func (c *Client) Live(ctx context.Context, job string, o LiveOptions) iter.Seq2[LiveItem, error] {
 	return func(yield func(LiveItem, error) bool) {
-		r := &liveReader{client: c, job: job, options: o, yield: yield, next: map[string]int{}, foreign: map[string]foreignRun{}}
+		r := &liveReader{client: c, job: job, options: o, yield: yield, judge: newItemJudge(c, job), next: map[string]int{}, foreign: map[string]foreignRun{}}
 		if err := r.run(ctx); err != nil && !r.stopped {
 			yield(LiveItem{}, err)
 		}
@@ -55,6 +55,7 @@ type liveReader struct {
 	job     string
 	options LiveOptions
 	yield   func(LiveItem, error) bool
+	judge   *itemJudge
 	stopped bool // The caller wants no more.
 	last    uint64
 	// next is where the text of an open item continues, by SubJob, run and ID; -1 if anything is to be accepted.
@@ -113,7 +114,7 @@ func (r *liveReader) rest(ctx context.Context, stored bool) error {
 	if !stored {
 		return nil
 	}
-	for m, err := range r.client.bus.Items().Of(ctx, r.job, r.options.SubJob, r.last) {
+	for m, err := range r.judge.items(ctx, r.options.SubJob, r.last) {
 		if err != nil {
 			return err
 		}
@@ -161,12 +162,17 @@ func (r *liveReader) merge(ctx context.Context, f *liveFeed, stored bool) error 
 	for !r.stopped {
 		select {
 		case m := <-f.messages:
+			if err := r.judge.sift(ctx, &m); err != nil {
+				return err
+			}
 			r.message(&m)
-			if quiet != nil {
+			if quiet != nil && len(m.Items) > 0 {
 				quiet = time.After(afterEnd)
 			}
 		case p := <-f.pieces:
-			r.piece(ctx, p)
+			if err := r.piece(ctx, p); err != nil {
+				return err
+			}
 		case err := <-f.failed:
 			return err
 		case <-ended:
@@ -231,10 +237,13 @@ func (r *liveReader) give(seq uint64, i item.Item) bool {
 }
 
 // piece yields what a third-party worker has published. Our own experts store the same text as items.
-func (r *liveReader) piece(ctx context.Context, p piece) {
+func (r *liveReader) piece(ctx context.Context, p piece) error {
 	if p.items != nil {
+		if err := r.judge.sift(ctx, p.items); err != nil {
+			return err
+		}
 		r.message(p.items)
-		return
+		return nil
 	}
 	by, known := r.foreign[p.subjob]
 	if !known {
@@ -243,11 +252,19 @@ func (r *liveReader) piece(ctx context.Context, p piece) {
 		}
 	}
 	if !by.yes {
-		return
+		return nil
+	}
+	if p.pool != "" {
+		run, ok, err := r.judge.current(ctx, p.subjob, p.pool)
+		if err != nil || !ok {
+			return err
+		}
+		by.run = run
 	}
 	i := item.OfPiece(p.body)
 	i.At, i.Job, i.SubJob, i.Run, i.Expert = p.at, r.job, p.subjob, by.run, by.expert
 	r.give(0, i)
+	return nil
 }
 
 // executes finds out who executes a SubJob.
@@ -282,6 +299,7 @@ type liveFeed struct {
 // piece is a message that is not stored.
 type piece struct {
 	subjob string
+	pool   string // The pool in its subject, if there is one.
 	body   []byte
 	at     time.Time
 	items  *bus.ItemMessage // Items of a bus without the stream; nil for a message on a live subject.
@@ -314,19 +332,14 @@ func (f *liveFeed) listen(r *liveReader, stored bool) (stop func(), err error) {
 		default:
 		}
 	}
-	names, one := r.client.Names(), r.options.SubJob
-	prefix := names.Live(r.job, "")
-	subject := names.Live(r.job, "*")
-	if one != "" {
-		subject = names.Live(r.job, one)
-	}
-	stopPieces, err := r.client.bus.SubscribeCore(subject, func(subject string, body []byte) {
-		pass(piece{subjob: strings.TrimPrefix(subject, prefix+"."), body: body})
+	items, one := r.client.bus.Items(), r.options.SubJob
+	stopPieces, err := items.ListenPieces(r.job, one, func(subjob, pool string, body []byte) {
+		pass(piece{subjob: subjob, pool: pool, body: body})
 	})
 	if err != nil || stored {
 		return stopPieces, err
 	}
-	stopItems, err := r.client.bus.Items().Listen(r.job, one, func(m bus.ItemMessage) { pass(piece{items: &m}) })
+	stopItems, err := items.Listen(r.job, one, func(m bus.ItemMessage) { pass(piece{items: &m}) })
 	if err != nil {
 		stopPieces()
 		return nil, err

@@ -24,7 +24,7 @@ func show(t *testing.T, c *client.Client, job, subjob string, items ...item.Item
 	if err != nil {
 		t.Fatal(err)
 	}
-	ack, err := c.Bus().Items().Confirm(job, subjob, body)
+	ack, err := c.Bus().Items().Confirm(job, subjob, "", body)
 	if err != nil {
 		t.Fatal(err)
 	}

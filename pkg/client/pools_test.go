@@ -1,7 +1,10 @@
 package client_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"iter"
 	"testing"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
@@ -94,5 +98,108 @@ func TestRecordsOfOtherPoolsAreNotShownOrExported(t *testing.T) {
 	}
 	if timed, err := from.Journals().Timed(t.Context(), "j1", time.Time{}); err != nil || len(timed) != 3 {
 		t.Errorf("%+v, %v", timed, err)
+	}
+}
+
+// shownIn stores items of a SubJob on the subject of a pool.
+func shownIn(t *testing.T, c *client.Client, subjob, pool string, items ...item.Item) {
+	t.Helper()
+	body, err := item.Encode(items)
+	var ack bus.Ack
+	if err == nil {
+		ack, err = c.Bus().Items().Confirm("j1", subjob, pool, body)
+	}
+	if err == nil {
+		_, err = ack.Wait(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Items of other pools count nowhere: neither those of a pool that never had the run, nor those of one that has it no more.
+func TestLiveItemsOfOtherPoolsAreNotShown(t *testing.T) {
+	c := listed(t)
+	state(t, c, requested("j1", "x"))
+	plan := &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "g", Expert: "x", Pool: "old"}}}
+	state(t, c, events.Event{Kind: events.KindGraphCreated, Job: "j1", SubJob: events.PlanID, Run: 1, Data: &events.GraphCreated{Plan: plan}})
+	say := func(run int, text string) item.Item {
+		return item.Item{Type: item.Log, ID: "log/" + text, Run: run, Text: text, Done: true}
+	}
+	const asked = events.PlanID + "~1~look-1"
+	shownIn(t, c, asked, "far", say(1, "not announced"))
+	shownIn(t, c, asked, "", item.Item{Type: item.Progress, ID: "consulted", Run: 1, Pool: "far", Text: "announced", Done: true})
+	shownIn(t, c, asked, "near", say(1, "not consulted"))
+	shownIn(t, c, events.PlanID, "", say(1, "planner"))
+	shownIn(t, c, events.PlanID, "old", say(1, "not the planner"))
+	shownIn(t, c, "a", "old", say(1, "one"), say(2, "not begun"), say(0, "without a run"))
+	shownIn(t, c, "a", "new", say(1, "not yet"))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	next, end := iter.Pull2(c.Live(ctx, "j1", client.LiveOptions{}))
+	defer end()
+	read := func(want ...string) {
+		t.Helper()
+		for _, text := range want {
+			if i, err, _ := next(); err != nil || i.Text != text {
+				t.Fatalf("%q, %v instead of %q", i.Text, err, text)
+			}
+		}
+	}
+	read("not announced", "announced", "planner", "one", "without a run")
+	state(t, c, events.Event{Kind: events.KindRerunRequested, Job: "j1", Data: &events.RerunRequested{SubJob: "a", Edit: json.RawMessage(`{"expert":"y","pool":"new"}`)}})
+	state(t, c, events.Event{Kind: events.KindSubJobClosed, Job: "j1", SubJob: "a", Run: 1, Data: &events.SubJobClosed{}})
+	shownIn(t, c, "a", "old", say(1, "late"), say(2, "too late"), say(0, "nor without a run"))
+	shownIn(t, c, "a", "new", say(2, "two"))
+	read("late", "two")
+	written, err := c.Logs().Written(t.Context(), "j1", "a", 2)
+	if err != nil || written.Log != "two" {
+		t.Errorf("%+v, %v", written, err)
+	}
+	var all []string
+	for m, err := range c.Logs().Items(t.Context(), "j1", "a", 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range m.Items {
+			all = append(all, i.Text)
+		}
+	}
+	if diff := cmp.Diff([]string{"one", "late", "two"}, all); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Items that do not count keep no reader of a job that has ended.
+func TestForgedItemsKeepNoReader(t *testing.T) {
+	c := listed(t)
+	state(t, c, requested("j1", "x"))
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	next, end := iter.Pull2(c.Live(ctx, "j1", client.LiveOptions{}))
+	defer end()
+	shownIn(t, c, events.PlanID, "", item.Item{Type: item.Text, ID: "x", Run: 1, Text: "planned"})
+	if i, err, _ := next(); err != nil || i.Text != "planned" {
+		t.Fatal(i, err)
+	}
+	ended := make(chan error, 1)
+	go func() { // Ends with the reading.
+		_, err, more := next()
+		if more && err == nil {
+			err = errors.New("an item is shown")
+		}
+		ended <- err
+	}()
+	state(t, c, events.Event{Kind: events.KindJobFinished, Job: "j1", Data: &events.JobEnded{JobMoved: events.JobMoved{Status: events.Finished}}})
+	for {
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		default:
+			shownIn(t, c, events.PlanID, "foe", item.Item{Type: item.Text, ID: "x", Run: 1, Text: "forged"})
+		}
 	}
 }

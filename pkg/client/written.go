@@ -85,7 +85,7 @@ func (l Logs) report(ctx context.Context, job, subjob string, run int) (*events.
 // liveLog joins the live items of a run's log; nil if there are none.
 func (l Logs) liveLog(ctx context.Context, job, subjob string, run int) (*Written, error) {
 	var w *Written
-	for m, err := range l.client.bus.Items().Of(ctx, job, subjob, 0) {
+	for m, err := range l.Items(ctx, job, subjob, 0) {
 		if errors.Is(err, ErrNotFound) {
 			return nil, nil
 		}

@@ -76,6 +76,8 @@ func (d *Work) scan(s *plainjson.Scanner) func(key []byte) bool {
 			return s.Text(&d.IdempotencyKey)
 		case "claim_subject":
 			return s.Text(&d.ClaimSubject)
+		case "item_subject":
+			return s.Text(&d.ItemSubject)
 		case "cancel_subject":
 			return s.Text(&d.CancelSubject)
 		case "lease":

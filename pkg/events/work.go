@@ -68,6 +68,7 @@ type Work struct {
 	ReportID       string          `json:"report_id"`              // ReportID is the Nats-Msg-Id of the report.
 	IdempotencyKey string          `json:"idempotency_key"`        // IdempotencyKey is the same for every delivery of this run: pass it to every system with effects.
 	ClaimSubject   string          `json:"claim_subject"`          // ClaimSubject is the subject of the SubJob's journal.
+	ItemSubject    string          `json:"item_subject,omitempty"` // ItemSubject is the subject of the run's live items.
 	Former         []Tenure        `json:"former,omitempty"`       // Former are the pools of earlier runs, if claim_subject names a pool and they had others, or may have records without one.
 	Lease          Duration        `json:"lease"`                  // Lease is how long a claim holds without renewal.
 	CancelSubject  string          `json:"cancel_subject"`         // CancelSubject is the subject, over core NATS, that tells the worker to end the run at once.

@@ -94,6 +94,7 @@ func (d *Work) write(w *plainjson.Writer) {
 	w.MustText("report_id", d.ReportID)
 	w.MustText("idempotency_key", d.IdempotencyKey)
 	w.MustText("claim_subject", d.ClaimSubject)
+	w.Text("item_subject", d.ItemSubject)
 	w.Some("former", len(d.Former) > 0, d.Former)
 	w.MustText("lease", d.Lease.Std().String())
 	w.MustText("cancel_subject", d.CancelSubject)

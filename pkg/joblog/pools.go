@@ -42,15 +42,15 @@ func SavedPools(state []byte) (Pools, error) {
 	return p, nil
 }
 
-// consulted reports whether a SubJob is an expert consulted by a planning run; it is not in the graph.
-func consulted(subjob string) bool { return strings.HasPrefix(subjob, events.PlanID+"~") }
+// Consulted reports whether a SubJob is an expert consulted by a planning run; it is not in the graph.
+func Consulted(subjob string) bool { return strings.HasPrefix(subjob, events.PlanID+"~") }
 
 // Of returns the current pool of a SubJob, and those of its earlier runs. The pool is empty for the planner and for a SubJob that
 // does not exist, and AnyPool for an expert consulted by a planning run.
 func (p Pools) Of(subjob string) (pool string, former []events.Tenure) {
 	n := p[subjob]
 	switch {
-	case consulted(subjob):
+	case Consulted(subjob):
 		return AnyPool, nil
 	case n == nil:
 		return "", nil
@@ -62,10 +62,13 @@ func (p Pools) Of(subjob string) (pool string, former []events.Tenure) {
 
 // OfRun returns the pool of a run; empty for the planner and for a SubJob that does not exist.
 func (p Pools) OfRun(subjob string, run int) string {
-	n := p[subjob]
-	if n == nil {
-		return ""
+	if n := p[subjob]; n != nil {
+		return poolOf(n, run)
 	}
+	return ""
+}
+
+func poolOf(n *graph.SubJobState, run int) string {
 	if pool := n.PoolOf(run); pool != events.PlannerPool {
 		return pool
 	}

@@ -96,9 +96,9 @@ func (l Log) Tell(e events.Event) {
 	}
 }
 
-// Live passes bytes to those who watch a SubJob; nothing is stored.
-func (l Log) Live(job, subjob string, body []byte) {
-	_ = l.bus.PublishCore(l.bus.Names().Live(job, subjob), nil, l.secrets.Redactor().JSON(body)) // It may be lost.
+// Live passes bytes to those who watch a SubJob, on the subject of the pool of the run if pool is not empty; nothing is stored.
+func (l Log) Live(job, subjob, pool string, body []byte) {
+	_ = l.bus.Items().Pass(job, subjob, pool, l.secrets.Redactor().JSON(body)) // Best effort.
 }
 
 func (l Log) encode(e events.Event) (events.Message, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/brief"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
@@ -267,5 +268,6 @@ func (k *kit) order(subjob string) events.Work {
 		Spec:          events.SubJob{ID: subjob, Goal: k.Goal, Expert: k.Card.ID, Pool: k.Card.Pool, OutputSchema: k.Card.OutputSchema},
 		ReportSubject: n.RunEvent(k.job, events.KindSubJobReported, subjob, 1), ReportID: id, IdempotencyKey: id,
 		ClaimSubject: n.JournalOf(k.job, subjob), Lease: events.Duration(Lease), CancelSubject: n.Cancel(k.job, subjob),
+		ItemSubject: item.LiveSubjects(n).SubJob(k.job, subjob),
 	}
 }

@@ -43,6 +43,8 @@ type Item struct {
 	Run    int       `json:"run,omitempty"`    // Run is the run that made it; 0 if no run did.
 	Expert string    `json:"expert,omitempty"` // Expert is the expert that said it; empty for planner and people.
 	User   string    `json:"user,omitempty"`   // User is the person who said it, if one did.
+	// Pool is the pool of the run: the planner names it for an expert that it consults. Only its items are of that run.
+	Pool string `json:"pool,omitempty"`
 	// Offset is where Text continues the item, in bytes; 0 starts it again. Without Text the text stays as it is.
 	Offset int    `json:"offset,omitempty"`
 	Text   string `json:"text,omitempty"` // Text is what people read.

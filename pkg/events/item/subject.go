@@ -25,3 +25,21 @@ func (n Subjects) Job(job string) string { return n.SubJob(job, ">") }
 func (n Subjects) SubJob(job, subjob string) string {
 	return n.of.Prefix() + ".item." + job + "." + subjob
 }
+
+// In is the subject of the items of a SubJob's runs in a pool, so that permissions can name who may publish there; an empty pool
+// means SubJob.
+func (n Subjects) In(job, subjob, pool string) string {
+	if pool == "" {
+		return n.SubJob(job, subjob)
+	}
+	return n.SubJob(job, subjob) + "." + pool
+}
+
+// Passing is the subject, over core NATS, of what a SubJob's runs in a pool say to those who listen at the moment; an empty pool means
+// events.Names.Live.
+func (n Subjects) Passing(job, subjob, pool string) string {
+	if pool == "" {
+		return n.of.Live(job, subjob)
+	}
+	return n.of.Live(job, subjob) + "." + pool
+}

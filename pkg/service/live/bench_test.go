@@ -42,7 +42,7 @@ func BenchmarkStreams(b *testing.B) {
 					<-time.After(time.Until(due.Add(time.Duration(part) * time.Second / perSecond / 10)))
 					for n := part; n < streams; n += 10 {
 						body, _ := json.Marshal(map[string]any{"item": "answer/1", "offset": at, "text": "token "}) // This can always be encoded.
-						log.Live(fmt.Sprint("j", n), "a", body)
+						log.Live(fmt.Sprint("j", n), "a", "", body)
 						runs[n].Show(item.Item{Type: item.Text, ID: "answer/1", Offset: at, Text: "token "})
 					}
 					at += len("token ")

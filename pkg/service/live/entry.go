@@ -27,6 +27,7 @@ type entry struct {
 func (e *entry) merge(i *item.Item) {
 	to := &e.item
 	to.Type, to.User, to.Tool = i.Type, cmp.Or(i.User, to.User), cmp.Or(i.Tool, to.Tool)
+	to.Pool = cmp.Or(i.Pool, to.Pool)
 	to.Args, to.Bytes = cmp.Or(i.Args, to.Args), cmp.Or(i.Bytes, to.Bytes)
 	to.Outcome, to.TookMS = cmp.Or(i.Outcome, to.Outcome), cmp.Or(i.TookMS, to.TookMS)
 	to.Component, to.Request = cmp.Or(i.Component, to.Component), cmp.Or(i.Request, to.Request)

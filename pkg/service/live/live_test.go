@@ -27,6 +27,7 @@ type recorder struct {
 	slow     bool
 	lines    []string
 	items    []item.Item
+	pools    []string // Of the messages.
 	asked    int
 	messages int
 }
@@ -40,10 +41,11 @@ func (p *recorder) Ready() error {
 	return nil
 }
 
-func (p *recorder) Send(job, subjob string, body []byte) error {
+func (p *recorder) Send(job, subjob, pool string, body []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.messages++
+	p.pools = append(p.pools, pool)
 	list, unreadable := item.Decode(body)
 	if unreadable > 0 {
 		panic(string(body))
@@ -59,11 +61,11 @@ func (p *recorder) Send(job, subjob string, body []byte) error {
 	return nil
 }
 
-func (p *recorder) Confirm(job, subjob string, body []byte) (Pending, error) {
+func (p *recorder) Confirm(job, subjob, pool string, body []byte) (Pending, error) {
 	p.mu.Lock()
 	p.asked++
 	p.mu.Unlock()
-	return answer{p}, p.Send(job, subjob, body)
+	return answer{p}, p.Send(job, subjob, pool, body)
 }
 
 type answer struct{ p *recorder }
@@ -131,6 +133,19 @@ func TestTheFirstPieceOfAnItemIsSentAtOnceAndTheRestIsGathered(t *testing.T) {
 		`143ms j/a answer/1 11 ".."`,
 		`143ms j/a answer/2 0 "next"`,
 	)
+}
+
+func TestARunIsSentUnderItsPool(t *testing.T) {
+	writing(t, func(t *testing.T, p *recorder, w *Writer) {
+		for n, pool := range []string{"gpu", ""} {
+			r := w.Open("j", "a", n+1, "x").In(pool)
+			r.Show(item.Item{Type: item.Progress, ID: "consulted", Pool: "far", Text: "asked", Done: true})
+			synctest.Wait()
+			if len(p.items) != n+1 || p.pools[n] != pool || p.items[n].Pool != "far" {
+				t.Errorf("%+v on subjects of %q", p.items, p.pools)
+			}
+		}
+	})
 }
 
 func TestSeveralRunsAreSentTogetherButEachUnderItsOwnSubJob(t *testing.T) {

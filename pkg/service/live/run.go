@@ -30,6 +30,7 @@ const coalesce = 50 * time.Millisecond
 type Run struct {
 	w           *Writer
 	job, subjob string
+	pool        string
 	number      int
 	expert      string
 
@@ -48,6 +49,14 @@ type Run struct {
 	closed  bool
 
 	hasty, waits bool // Whether the run is in the writer's soon list, and in its later list; guarded by the writer's lock.
+}
+
+// In has the subjects of the run's items name its pool. It must be called before anything is shown; an empty pool changes nothing.
+func (r *Run) In(pool string) *Run {
+	if r != nil {
+		r.pool = pool
+	}
+	return r
 }
 
 // Show adds to an item. Its text continues the text of the item with the same ID; with an Offset of 0 the text starts again. Job,

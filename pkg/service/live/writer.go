@@ -25,12 +25,12 @@ const (
 	retrySlow     = 5 * time.Second
 )
 
-// Port is the bus. Ready returns nil while there is a connection. Send passes a message on without waiting. Confirm does the same
+// Port is the bus. Ready returns nil while there is a connection. The pool of a run may be empty. Send passes a message on without waiting. Confirm does the same
 // and returns the acknowledgement, which comes after that of every earlier message. OnBus implements it with bus.Items.
 type Port interface {
 	Ready() error
-	Send(job, subjob string, body []byte) error
-	Confirm(job, subjob string, body []byte) (Pending, error)
+	Send(job, subjob, pool string, body []byte) error
+	Confirm(job, subjob, pool string, body []byte) (Pending, error)
 }
 
 // Pending is an outstanding acknowledgement.
@@ -48,10 +48,12 @@ type port struct {
 
 func (p port) Ready() error { return p.bus.Ready() }
 
-func (p port) Send(job, subjob string, body []byte) error { return p.items.Send(job, subjob, body) }
+func (p port) Send(job, subjob, pool string, body []byte) error {
+	return p.items.Send(job, subjob, pool, body)
+}
 
-func (p port) Confirm(job, subjob string, body []byte) (Pending, error) {
-	return p.items.Confirm(job, subjob, body)
+func (p port) Confirm(job, subjob, pool string, body []byte) (Pending, error) {
+	return p.items.Confirm(job, subjob, pool, body)
 }
 
 // Writer passes on the items of all runs of a process. It is safe for concurrent use. A nil Writer opens nil runs.
@@ -239,7 +241,7 @@ func (w *Writer) send(list []*Run) {
 }
 
 func (w *Writer) pass(r *Run, body []byte) {
-	if w.port.Send(r.job, r.subjob, body) != nil {
+	if w.port.Send(r.job, r.subjob, r.pool, body) != nil {
 		r.missed()
 	}
 }
@@ -250,7 +252,7 @@ func (w *Writer) passLast(r *Run, body []byte) {
 		w.pass(r, body)
 		return
 	}
-	pending, err := w.port.Confirm(r.job, r.subjob, body)
+	pending, err := w.port.Confirm(r.job, r.subjob, r.pool, body)
 	if err != nil {
 		r.missed()
 		return

@@ -19,6 +19,7 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
 // defaultConcurrency is used when the process's settings name none.
@@ -105,8 +106,8 @@ func (r *runner) loopSettings(d Deps) loop.Settings {
 		AckWait: bus.PoolAckWait, Trace: trace.Open(p),
 		Journal: service.NewJournal(r.bus, p.Secrets), Log: service.NewLog(r.bus, p.Secrets, true), States: adapter.NewStates(r.bus),
 		Blobs: blobs, Files: blobs, Knowledge: adapter.NewKnowledge(r.bus), Memory: memory.New(r.bus.Memory()), Contexts: r.bus,
-		Live: func(job, subjob string, run int, expert string) loop.Items {
-			return items.Open(job, subjob, run, expert)
+		Live: func(o *task.Order) loop.Items {
+			return items.Open(o.Job, o.SubJob, o.Run, o.Expert).In(o.Shows)
 		}, Meter: meter.New(p.Metrics), Logger: p.Log, Secrets: p.Secrets,
 	}
 	if s.Concurrency == 0 {

@@ -113,7 +113,7 @@ func attacks() []attack {
 			}
 		}, quarantined, nil},
 	}
-	return slices.Concat(facts, verbs(), kept(), broker())
+	return slices.Concat(facts, verbs(), kept(), shown(), broker())
 }
 
 // verbs are attacks by requests.

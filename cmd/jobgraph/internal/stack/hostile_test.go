@@ -56,14 +56,14 @@ type hand struct {
 // village is a stack without accounts.
 func village(t *testing.T) *siege {
 	t.Helper()
-	return villageIn(t, unset, host.AddrOff)
+	return villageIn(t, unset, "127.0.0.1:0")
 }
 
 // villageIn is village with an environment and an HTTP address.
 func villageIn(t *testing.T, env host.Env, address string) *siege {
 	t.Helper()
 	k, err := stack.Start(t.Context(), stack.Settings{
-		Host: host.Settings{HTTPAddr: address, DrainTimeout: 10 * time.Second}, Env: env, Model: stack.FakeModel, Token: "0123456789abcdef0123456789abcdef",
+		Host: host.Settings{HTTPAddr: address, DrainTimeout: 10 * time.Second}, Env: env, Model: stack.FakeModel, Token: siegeToken,
 		Embed: embed.Settings{Store: t.TempDir(), Listen: "127.0.0.1:0"}, Experts: []string{shouting(t), deciding(t)}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -194,7 +194,7 @@ func (h *hand) purge(stream, subject string) {
 // forge publishes a fact in the form that our programs use.
 func (h *hand) forge(e events.Event) {
 	h.Helper()
-	e.ID, e.Source = "forged", "jobgraph/scheduler"
+	e.ID, e.Source = "forged", cmp.Or(e.Source, "jobgraph/scheduler")
 	m, err := events.Encode(h.bus.Names(), e)
 	if err != nil {
 		h.Fatal(err)
@@ -229,6 +229,7 @@ func (h *hand) received(what string) bool {
 type victim struct {
 	job, subjob, request, session, pool string
 	message                             events.Message // That someone has sent about the job.
+	screen                              *screen        // What a reader of its live items has seen, if there is one.
 }
 
 // begin submits a job of the boss and waits for an event of it.
@@ -279,7 +280,7 @@ func (s *siege) unheard() victim {
 // of returns the names of a job to come for the expert of a pool, which has its name.
 func (s *siege) of(pool string) victim {
 	s.Helper()
-	card := fmt.Sprintf(`{"id":%q,"name":%q,"description":"Waits for ever.","pool":%q}`, pool, pool, pool)
+	card := fmt.Sprintf(`{"id":%q,"name":%q,"description":"Waits for ever.","kind":"nats","pool":%q}`, pool, pool, pool)
 	if _, err := s.admin.Bus().Experts().Put(s.Context(), pool, []byte(card), 0); err != nil {
 		s.Fatal(err)
 	}

@@ -133,7 +133,7 @@ func (e *estate) furnish(secret string) {
 	_, plan := e.admin.Plan(ctx, client.PlanOperation{Command: "create", PlanID: secret, Title: secret, Steps: []string{secret}})
 	_, card := b.Experts().Put(ctx, "kept", []byte(`{"id":"kept","name":"kept","description":"`+secret+`","pool":"kept"}`), 0)
 	_, timed := e.admin.Schedules().Create(ctx, secret, schedule.Spec{When: events.Schedule{Cron: "0 0 1 1 *"}, Request: events.Request{Goal: secret, Expert: "Shout Expert"}})
-	live := b.Items().Send(job, "a", []byte(strconv.Quote(secret)))
+	live := b.Items().Send(job, "a", "", []byte(strconv.Quote(secret)))
 	if err := errors.Join(blob, document, fact, plan, card, timed, live); err != nil {
 		e.Fatal(err)
 	}

@@ -115,4 +115,6 @@ func (ef *effects) Progress(p events.SubJobProgressed) {
 }
 
 // Live implements expert.Hand.
-func (ef *effects) Live(body []byte) { ef.run.loop.Log.Live(ef.run.Job, ef.run.SubJob, body) }
+func (ef *effects) Live(body []byte) {
+	ef.run.loop.Log.Live(ef.run.Job, ef.run.SubJob, ef.run.Shows, body)
+}

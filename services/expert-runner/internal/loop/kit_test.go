@@ -73,7 +73,7 @@ func (w *ports) Tell(e events.Event) {
 	w.say("%s %d", e.Kind, e.Run)
 }
 
-func (w *ports) Live(string, string, []byte) {}
+func (w *ports) Live(string, string, string, []byte) {}
 
 func (w *ports) Put(context.Context, string, []byte) (events.Ref, error) {
 	w.Lock()

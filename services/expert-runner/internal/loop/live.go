@@ -24,7 +24,7 @@ func (w *watched) sink() Items {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if open := w.run.loop.Live; w.items == nil && open != nil {
-		w.items = open(w.run.Job, w.run.SubJob, w.run.Run, w.run.Expert)
+		w.items = open(w.run.Order)
 	}
 	return w.items
 }

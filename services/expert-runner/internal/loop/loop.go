@@ -15,6 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
 
 // Settings configure a Loop. Every field without a default is required.
@@ -43,7 +44,7 @@ type Settings struct {
 	// Contexts keeps the ids by which remote agents know sessions; nil without.
 	Contexts Contexts
 	// Live returns the sink of the live items of a run; nil if there is none.
-	Live func(job, subjob string, run int, expert string) Items
+	Live func(o *task.Order) Items
 	// Meter counts what the loop does, for metrics.
 	Meter *meter.Meter
 	// Trace begins a span under a traceparent, with attributes by name and value, and returns the traceparent of the span and a

@@ -21,11 +21,11 @@ type Source interface {
 }
 
 // Log publishes events. Once publishes one if its subject is empty, otherwise it returns store.ErrConflict; Tell publishes without
-// waiting; Live passes bytes to the watchers of a SubJob without storing them.
+// waiting; Live passes bytes to the watchers of a SubJob without storing them, on the subject of a pool if pool is not empty.
 type Log interface {
 	Once(e events.Event) (lease.Pending, error)
 	Tell(e events.Event)
-	Live(job, subjob string, body []byte)
+	Live(job, subjob, pool string, body []byte)
 }
 
 // Items takes the live items of one run without waiting, as live.Run does. Seam says that the run continues where another run broke

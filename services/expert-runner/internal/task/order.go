@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
@@ -18,6 +19,8 @@ type Order struct {
 	Facts string
 	// Claims is the pool in the subject of the claim; empty if it names none.
 	Claims string
+	// Shows is the pool in the subject of live items; empty if it names none.
+	Shows string
 }
 
 // Read parses a work message. The subject alone decides job, SubJob and run; a contradicting body is an error, and so is work that
@@ -49,6 +52,9 @@ func Read(n events.Names, subject string, body []byte) (*Order, error) {
 	}
 	if o.ClaimSubject == n.JournalIn(o.Job, o.SubJob, o.Pool) {
 		o.Claims = o.Pool
+	}
+	if o.ItemSubject == item.LiveSubjects(n).In(o.Job, o.SubJob, o.Pool) {
+		o.Shows = o.Pool
 	}
 	o.settle()
 	return o, nil

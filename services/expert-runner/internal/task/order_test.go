@@ -26,6 +26,15 @@ func TestTheSubjectDecidesAndABodyMayLeaveItOut(t *testing.T) {
 	}
 }
 
+func TestItemsNameThePoolOnlyIfTheWorkSaysSo(t *testing.T) {
+	for subject, want := range map[string]string{"jobs.item.j.s.p": "p", "jobs.item.j.s": "", "jobs.item.j.s.q": "", "jobs.item.k.s.p": "", "": ""} {
+		o, err := task.Read(names, "jobs.work.p.e.j.s.1", []byte(`{"item_subject":"`+subject+`"}`))
+		if err != nil || o.Shows != want {
+			t.Errorf("%q: %q, %v", subject, o.Shows, err)
+		}
+	}
+}
+
 func TestWhatIsNoWorkIsRefused(t *testing.T) {
 	tests := map[string]struct{ subject, body, want string }{
 		"another subject":   {"jobs.event.1.j.x", `{}`, "no work subject"},

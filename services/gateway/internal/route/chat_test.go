@@ -92,7 +92,7 @@ func (k *talks) plan(job string) {
 func (k *talks) write(job string, offset int, text string) {
 	body, err := item.Encode([]item.Item{{Type: item.Text, ID: "answer/1", SubJob: "a", Run: 1, Offset: offset, Text: text}})
 	if err == nil {
-		err = k.bus.Items().Send(job, "a", body)
+		err = k.bus.Items().Send(job, "a", "", body)
 	}
 	if err != nil {
 		k.Fatal(err)

@@ -238,7 +238,7 @@ func liveItems(c *call, in *verb.LiveQuery) error {
 	}
 	out := verb.LiveItems{Items: []verb.LiveItem{}}
 	after := max(in.From, 1) - 1
-	for m, err := range c.gateway.Client.Bus().Items().Of(c.r.Context(), in.ID, in.SubJob, after) {
+	for m, err := range c.gateway.Client.Logs().Items(c.r.Context(), in.ID, in.SubJob, after) {
 		if err != nil {
 			return err
 		}

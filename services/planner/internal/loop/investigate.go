@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/clip"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
@@ -66,6 +67,7 @@ func (t *planningRun) investigate(c *planning.Command) (planning.Fact, error) {
 	}
 	list := t.inquiries(c, late)
 	for i := range list {
+		t.announce(&list[i])
 		if err := t.loop.Dispatcher.Issue(ctx, t.message(&list[i].work), list[i].work.ReportSubject); err != nil {
 			return fact, t.withdrawn(list, cause(ctx, fmt.Errorf("ask %s: %w", list[i].card.ID, err)))
 		}
@@ -181,6 +183,7 @@ func (t *planningRun) work(c *planning.Command, card *events.Card, n int, late t
 		ReportSubject:  names.RunEventOf(t.w.Job, events.KindSubJobReported, id, inquiryRun, facts),
 		IdempotencyKey: jobrun.ID(jobrun.IncarnationOf(t.w), id, inquiryRun),
 		ClaimSubject:   names.JournalOf(t.w.Job, id), Lease: events.Duration(leaseOf(t.w)), CancelSubject: names.Cancel(t.w.Job, id),
+		ItemSubject: item.LiveSubjects(names).In(t.w.Job, id, facts),
 	}
 	w.ReportID = w.IdempotencyKey
 	if t.loop.Pooled {
@@ -192,6 +195,18 @@ func (t *planningRun) work(c *planning.Command, card *events.Card, n int, late t
 		w.Tools = &r.Tools
 	}
 	return w
+}
+
+// announce shows that an expert is consulted. Where facts name the pool, it says whose live items those of the run are: the log does not
+// contain such runs.
+func (t *planningRun) announce(q *consultation) {
+	if !t.loop.Pooled || t.loop.Items == nil {
+		return
+	}
+	if s := t.loop.Items(t.w.Job, q.work.SubJob, q.work.Run); s != nil {
+		s.Show(item.Item{Type: item.Progress, ID: "consulted", Pool: q.work.Spec.Pool, Text: q.card.Name + " is asked before planning", Done: true})
+		s.End(true)
+	}
 }
 
 // message encodes a piece of work.

@@ -107,7 +107,8 @@ func TestAnExpertThatIsAskedReportsAndClaimsOnSubjectsOfItsPool(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			o := &office{reports: map[string]*events.SubJobReported{"x": found("up"), "y": found("fine")}}
 			w, _ := curious(o)
-			w.pools = pools
+			seen := &shown{}
+			w.pools, w.items = pools, seen
 			if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
 				t.Fatal(err)
 			}
@@ -116,6 +117,18 @@ func TestAnExpertThatIsAskedReportsAndClaimsOnSubjectsOfItsPool(t *testing.T) {
 			}
 			if report := o.issued[0].ReportSubject; !strings.HasSuffix(report, "~plan~1~investigate-1-1.1"+want) {
 				t.Errorf("reported on %s", report)
+			}
+			if items := o.issued[0].ItemSubject; items != "jobs.item.j.~plan~1~investigate-1-1"+want {
+				t.Errorf("shown on %s", items)
+			}
+			announced := 0
+			for _, i := range seen.items {
+				if i.Pool == "default" {
+					announced++
+				}
+			}
+			if want := len(o.issued); announced != map[bool]int{false: 0, true: want}[pools] {
+				t.Errorf("%d of %d are announced with their pool: %v", announced, want, seen.items)
 			}
 		})
 	}

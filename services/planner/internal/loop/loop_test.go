@@ -104,7 +104,7 @@ func (w *ports) Tell(e events.Event) {
 	w.told = append(w.told, e)
 }
 
-func (w *ports) Live(job, subjob string, body []byte) { w.say("live %s/%s %s", job, subjob, body) }
+func (w *ports) Live(job, subjob, _ string, body []byte) { w.say("live %s/%s %s", job, subjob, body) }
 
 func (w *ports) Put(_ context.Context, job string, data []byte) (events.Ref, error) {
 	w.say("put blob of %s", job)

@@ -340,7 +340,7 @@ func (t *planningRun) answer(c *planning.Command) (planning.Fact, error) {
 	}
 	fact, err := t.loop.Model.Ask(t.ctx, &Question{
 		Request: &t.start.Request, Call: c.Call, Key: c.Key, IdempotencyKey: jobrun.CallKey(t.w.IdempotencyKey, c.Key),
-		Live: func(body []byte) { t.loop.Log.Live(t.w.Job, t.w.SubJob, body) }, Show: t.show,
+		Live: func(body []byte) { t.loop.Log.Live(t.w.Job, t.w.SubJob, "", body) }, Show: t.show,
 	})
 	if later, ok := errors.AsType[*Later](err); ok {
 		t.putOff(c.Key, later)

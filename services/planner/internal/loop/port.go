@@ -23,7 +23,7 @@ type Source interface {
 type Log interface {
 	Once(e events.Event) (lease.Pending, error)
 	Tell(e events.Event)
-	Live(job, subjob string, body []byte)
+	Live(job, subjob, pool string, body []byte)
 }
 
 // Question is a model call of a planning run, with everything that is needed to make it.

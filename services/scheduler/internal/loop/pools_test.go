@@ -58,8 +58,11 @@ func TestARunIsClaimedAndClosedOnTheSubjectOfItsPool(t *testing.T) {
 			if w := all["a"]; w.ClaimSubject != c.first || (len(w.Former) > 0) != (len(c.former) == 2) {
 				t.Errorf("the first run is claimed on %s, after %v", w.ClaimSubject, w.Former)
 			}
-			if w := all[events.PlanID]; w != nil && w.ClaimSubject != "jobs.journal.j.~plan" {
-				t.Errorf("planning is claimed on %s", w.ClaimSubject)
+			if w := all[events.PlanID]; w != nil && (w.ClaimSubject != "jobs.journal.j.~plan" || w.ItemSubject != "jobs.item.j.~plan") {
+				t.Errorf("planning is claimed on %s and shown on %s", w.ClaimSubject, w.ItemSubject)
+			}
+			if w, want := all["a"], map[bool]string{false: "jobs.item.j.a", true: "jobs.item.j.a.old"}[c.pooled]; w.ItemSubject != want {
+				t.Errorf("the first run is shown on %s", w.ItemSubject)
 			}
 			b.step(events.KindRerunRequested, "", 0, edit)
 			for _, cmd := range b.j.state.Pending() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/run"
@@ -66,6 +67,7 @@ func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Comma
 		ReportSubject:  b.Names.RunEventOf(j.id, events.KindSubJobReported, cmd.SubJob, cmd.Run, b.pooled(o.Pool)),
 		IdempotencyKey: run.ID(j.born(), cmd.SubJob, cmd.Run),
 		ClaimSubject:   b.Names.JournalOf(j.id, cmd.SubJob), Lease: requested.Rules.Lease,
+		ItemSubject:   item.LiveSubjects(b.Names).In(j.id, cmd.SubJob, b.pooled(o.Pool)),
 		CancelSubject: b.Names.Cancel(j.id, cmd.SubJob),
 	}
 	b.claimInPool(j, cmd, w)

@@ -41,7 +41,7 @@ func (h *hand) Live([]byte)                      {}
 func work() *events.Work {
 	return &events.Work{
 		Kind: events.WorkExecute, Job: "j1", SubJob: "pay", Run: 1, Attempt: 1, Goal: "Pay & go", IdempotencyKey: "j1/pay/1",
-		ReportSubject: "jobs.event.secret", ClaimSubject: "jobs.journal.secret", Former: []events.Tenure{{Pool: "secret", Run: 1}}, Lease: events.Duration(time.Second),
+		ReportSubject: "jobs.event.secret", ClaimSubject: "jobs.journal.secret", ItemSubject: "jobs.item.secret", Former: []events.Tenure{{Pool: "secret", Run: 1}}, Lease: events.Duration(time.Second),
 		Inputs:  map[string]json.RawMessage{"order": json.RawMessage(`"7/8 ?x"`), "n": json.RawMessage(`3`), "list": json.RawMessage(`[1]`), "up": json.RawMessage(`".."`), "deep": json.RawMessage(`"7/../8"`), "none": json.RawMessage(`""`)},
 		Results: map[string]events.Result{"a": {Output: json.RawMessage(`{"city":"Köln"}`)}},
 	}

@@ -16,6 +16,7 @@ type workBuffer struct {
 	ReportSubject string   `json:"report_subject,omitempty"`
 	ReportID      string   `json:"report_id,omitempty"`
 	ClaimSubject  string   `json:"claim_subject,omitempty"`
+	ItemSubject   string   `json:"item_subject,omitempty"`
 	Former        string   `json:"former,omitempty"`
 	CancelSubject string   `json:"cancel_subject,omitempty"`
 	Lease         string   `json:"lease,omitempty"`
