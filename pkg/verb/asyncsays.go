@@ -1,6 +1,8 @@
 package verb
 
 import (
+	"slices"
+
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
@@ -112,7 +114,7 @@ func (d *asyncDocument) besides(names events.Names) []asyncMessage {
 	work := []asyncSubject{{address: p + ".work.{pool}.{expert}.{job}.{subjob}.{run}", channel: "work"}}
 	one := (&batch.Member{}).Message()
 	issued, unlabelled := one.Get(events.HeaderType), object{"type": "object", "not": object{"required": []string{events.HeaderType}}}
-	journal := names.JournalOf("{job}", "{subjob}")
+	journal, live, items := names.JournalOf("{job}", "{subjob}"), names.Live("{job}", "{subjob}"), item.LiveSubjects(names).SubJob("{job}", "{subjob}")
 	at := func(address string) []asyncSubject { return []asyncSubject{{address: address}} }
 	return []asyncMessage{
 		{id: "request", about: "A request for a job, which waits in a queue. With a reply subject it is answered when it is admitted.", payload: d.payload("request"), headers: once, actions: receive, subjects: at(names.Request())},
@@ -125,8 +127,8 @@ func (d *asyncDocument) besides(names events.Names) []asyncMessage {
 			{address: names.Cancel("{job}", "{subjob}"), title: "The runs of a SubJob are to end at once."},
 			{address: names.Cancel("{job}", ""), title: "All runs of a job are to end at once.", variant: ".job"},
 		}},
-		{id: "live", about: "What a model writes, in pieces as it comes. Nothing is stored.", payload: object{}, actions: send, subjects: at(names.Live("{job}", "{subjob}"))},
-		{id: "item", about: "Live items of a run, one JSON object per line.", payload: d.payload("LiveItem"), lines: true, actions: send, subjects: at(item.LiveSubjects(names).SubJob("{job}", "{subjob}"))},
+		{id: "live", about: "What a model writes, in pieces as it comes. Nothing is stored.", payload: object{}, actions: slices.Concat(send, receive), subjects: []asyncSubject{{address: live}, pooled(live)}},
+		{id: "item", about: "Live items of a run, one JSON object per line.", payload: d.payload("LiveItem"), lines: true, actions: slices.Concat(send, receive), subjects: []asyncSubject{{address: items}, pooled(items)}},
 		{id: "conversation", about: "An item of what was said in a session.", payload: d.payload("LiveItem"), headers: once, actions: send, subjects: at(item.Subject(names, "{session}"))},
 		{id: "dead-letter", about: "What no service could handle, with the reason in its headers.", payload: object{}, actions: send, subjects: []asyncSubject{
 			{address: p + ".dlq.{kind}.{seq}"}, {address: p + ".dlq.{kind}.{seq}.{target}", title: "Work, or a notice of a webhook, that no service could handle.", variant: ".target"},
