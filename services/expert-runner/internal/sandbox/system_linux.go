@@ -12,9 +12,6 @@ import (
 // supported says that this system has levels.
 const supported = true
 
-// self is this program, even if its file was replaced meanwhile.
-const self = "/proc/self/exe"
-
 // systemRead returns the system paths that programs may read and execute, without the secret parts of /etc.
 func systemRead() []string {
 	return []string{
