@@ -27,11 +27,12 @@ VCS := $(if $(shell git rev-parse HEAD 2>/dev/null),-buildvcs=true)
 # The rules of the house read files of other modules, which the test cache does not see; they always run.
 LINT := ./cmd/internal/lint
 
-# The packages whose tests take longest start first: one that began last would leave the other processors idle. One package more than
-# there are processors is tested at once, since tests of whole services mostly wait.
+# The packages whose tests take longest start first, and the one that needs SQLite, which one processor compiles for long: one that began
+# last would leave the other processors idle. Two packages more than there are processors are tested at once, since tests of whole services
+# mostly wait. The rest is compiled and vetted beside them, in the time that they leave over.
 export LONGEST := ./cmd/jobgraph ./services/expert-runner/app ./services/scheduler/app ./cmd/jobgraph/internal/stack \
-	./services/expert-runner/internal/expert/command ./pkg/client ./pkg/bus ./cmd/internal/bench
-export ATONCE  := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
+	./services/expert-runner/internal/expert/command ./pkg/client ./pkg/bus ./cmd/internal/bench ./tools/internal/serve
+export ATONCE  := $(shell expr $$(nproc 2>/dev/null || echo 2) + 2)
 
 # What test-full adds to test. Each is a target of its own; .ci/run times them one by one, with lint beside the others.
 FULL := modules release-test race workers metrics fuzz bench browser sweep e2e e2e-compose lint
@@ -71,9 +72,8 @@ up: cli ## start bus, planner, scheduler, expert-runner and gateway in one proce
 	bin/jobgraph up $(ARGS)
 
 test: ## vet and test all modules
-	go vet work
-	go test -p $(ATONCE) -vet=off -exec "$(CURDIR)/scripts/in-memory.sh" -timeout 20m $(LONGEST) $$(go list work | grep -v "$(LINT:.%=%)$$")
-	go test -vet=off -count=1 $(LINT)
+	go test -p $(ATONCE) -vet=all -toolexec nice -exec "$(CURDIR)/scripts/in-memory.sh" -timeout 20m $(LONGEST) $$(go list work | grep -v "$(LINT:.%=%)$$")
+	go test -vet=all -count=1 $(LINT)
 
 test-full: test ## test, and everything that needs more than Go: race, lint, foreign workers, promtool, crashes, containers
 	@for phase in $(FULL); do echo "== $$phase"; $(MAKE) --no-print-directory $$phase; done

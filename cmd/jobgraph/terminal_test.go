@@ -140,7 +140,7 @@ func recorded(t *testing.T, page, name, text string) {
 
 // The README shows the end of the run of its goal; `make picture` updates it.
 func TestTheReadmeShowsTheRecordingOfItsGoal(t *testing.T) {
-	k := atKeyboard(t, t.TempDir(), []string{"NO_COLOR=1", "USER=ann", "JOBGRAPH_SANDBOX=best-effort"}, "jobgraph", "run", "--model", "fake", "Write a page about bees")
+	k := atKeyboard(t, t.TempDir(), []string{"NO_COLOR=1", "USER=ann", "JOBGRAPH_SANDBOX=best-effort"}, "jobgraph", "run", "--embedded", "--model", "fake", "Write a page about bees")
 	k.until(t, "answer> ")
 	k.press(t, "1\n")
 	if code := k.end(); code != 0 {

@@ -16,9 +16,6 @@ import (
 // supported says whether this system can have a keeper.
 const supported = true
 
-// self is this program, even if its file was replaced meanwhile.
-const self = "/proc/self/exe"
-
 // patience is how long a keeper may take to answer, or to read an order. A keeper that hangs is killed.
 const patience = 10 * time.Second
 

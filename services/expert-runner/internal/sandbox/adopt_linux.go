@@ -70,7 +70,7 @@ func startHelper(path string, argv, env []string, o *order) (pid int, g *gate, e
 	}
 	defer func() { _ = unix.Close(gates[0]) }()
 	args := append([]string{"jobgraph-sandbox", argument, path}, argv...)
-	pid, err = syscall.ForkExec(self, args, &syscall.ProcAttr{
+	pid, err = syscall.ForkExec(process.Self(), args, &syscall.ProcAttr{
 		Env: env, Files: []uintptr{0, 1, 2, orders.Fd(), child.Fd(), uintptr(gates[1])}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	})
 	_, _ = child.Close(), unix.Close(gates[1])

@@ -205,7 +205,7 @@ func wrap(cmd *exec.Cmd, level Level, o *order) (*Entry, error) {
 	e.says, e.childs = says, append(e.childs, child)
 	cmd.ExtraFiles = append([]*os.File{orders, child}, cmd.ExtraFiles...) // Descriptors 3, 4, and those of the program.
 	cmd.Args = slices.Concat([]string{"jobgraph-sandbox", argument, cmd.Path}, cmd.Args)
-	cmd.Path = self
+	cmd.Path = process.Self()
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}

@@ -12,9 +12,6 @@ import (
 // supported says whether this system has any level besides none.
 const supported = false
 
-// self is this program.
-const self = ""
-
 func systemRead() []string { return nil }
 
 func systemWrite() []string { return nil }

@@ -12,9 +12,6 @@ import (
 // supported says whether this system has any level besides none.
 const supported = true
 
-// self is this program, even if its file was replaced meanwhile.
-const self = "/proc/self/exe"
-
 // systemRead returns the system paths that programs may read and execute, without the secret parts of /etc.
 func systemRead() []string {
 	return []string{
