@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
@@ -55,17 +56,21 @@ func (t *turn) follow(ctx context.Context, say func(openai.Delta) error, alive f
 	defer end()
 	beat := time.NewTicker(t.gateway.Beat)
 	defer beat.Stop()
-	script := &openai.Transcript{User: t.request.User, Answered: t.answered}
+	script, heard := &openai.Transcript{User: t.request.User, Answered: t.answered}, hearing{seq: max(t.live, 1) - 1}
 	for {
 		select {
 		case n := <-from:
 			if n.err != nil {
 				return nil, cmp.Or(context.Cause(watched), n.err)
 			}
+			heard.note(n.item)
 			if err := take(script, n, say); err != nil {
 				return nil, err
 			}
 			if n.event != nil && n.event.Seq >= head {
+				if err := t.shown(ctx, script, &heard, say); err != nil {
+					return nil, err
+				}
 				if a, err := t.conclude(ctx, script, say); a != nil || err != nil {
 					return a, err
 				}
@@ -132,6 +137,57 @@ func (t *turn) show(ctx context.Context, pass func(news) bool) bool {
 		}
 	}
 	return true
+}
+
+// hearing is how far the stored live items of an answer were heard: up to a message, with some of its items.
+type hearing struct {
+	seq   uint64
+	items map[string]bool
+}
+
+// note takes an item into account, and reports whether it is new. Items that are not stored are new.
+func (h *hearing) note(i *client.LiveItem) bool {
+	if i == nil || i.Seq == 0 {
+		return true
+	}
+	key := fmt.Sprintf("%s/%d/%s/%s/%d/%t", i.SubJob, i.Run, i.Type, i.ID, i.Offset, i.Done)
+	if i.Seq < h.seq || i.Seq == h.seq && h.items[key] {
+		return false
+	}
+	if i.Seq > h.seq || h.items == nil {
+		h.seq, h.items = i.Seq, map[string]bool{}
+	}
+	h.items[key] = true
+	return true
+}
+
+// shown reads the live items that are stored and were not heard yet when the answer ends: what a quick step showed may be on its way
+// here behind the end of its job. Errors: those of say.
+func (t *turn) shown(ctx context.Context, script *openai.Transcript, heard *hearing, say func(openai.Delta) error) error {
+	if script.Ended() == nil && script.Question() == nil {
+		return nil
+	}
+	after := heard.seq
+	if len(heard.items) > 0 {
+		after-- // The rest of the same message.
+	}
+	for m, err := range t.gateway.Client.Logs().Items(ctx, t.job, "", after) {
+		if err != nil {
+			t.gateway.Log.Info("an answer ends without its last live items", "job", t.job, "error", err)
+			return nil
+		}
+		for _, i := range m.Items {
+			i.Job, i.SubJob = m.Job, m.SubJob
+			live := &client.LiveItem{Seq: m.Seq, Item: i}
+			if !heard.note(live) {
+				continue
+			}
+			if err := take(script, news{item: live}, say); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // take passes news to the transcript, and passes on what that adds to the answer.

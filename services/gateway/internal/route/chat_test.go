@@ -221,6 +221,31 @@ func TestAnAnswerComesWhileItIsWritten(t *testing.T) {
 	}
 }
 
+// What a quick job showed is in the answer, although the end of the job is read first.
+func TestAnAnswerHasWhatAQuickJobShowed(t *testing.T) {
+	k := talk(t, nil)
+	k.play = func(r *events.Request) {
+		k.plan(r.ID)
+		list := []item.Item{{Type: item.Thinking, ID: "thought/1", SubJob: "a", Run: 1, Text: "First I think. "}, {Type: item.Thinking, ID: "thought/1", SubJob: "a", Run: 1, Offset: 15, Text: "Then I act.", Done: true}}
+		body, err := item.Encode(list)
+		if err != nil {
+			t.Error(err)
+		}
+		ack, err := k.bus.Items().Confirm(r.ID, "a", "", body)
+		if err == nil {
+			_, err = ack.Wait(context.Background())
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		k.finish(r.ID, "done")
+	}
+	_, body := k.ask(verb.Submitter, http.MethodPost, chatPath, chatBody("default", true, "go"))
+	if strings.Count(body, "First I think.") != 1 || strings.Count(body, "Then I act.") != 1 || strings.Index(body, "Then I act.") > strings.Index(body, `"content":"done"`) {
+		t.Errorf("answered %s", body)
+	}
+}
+
 // A conversation that is sent again as a whole continues in its session. What was said before is never submitted again.
 func TestAConversationGoesOnInItsSession(t *testing.T) {
 	k := talk(t, nil)
