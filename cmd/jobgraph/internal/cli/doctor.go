@@ -31,7 +31,9 @@ type diagnosis struct {
 	Services []serviceFacts    `json:"services"`
 	Gateways []string          `json:"gateways"`
 	Experts  []string          `json:"experts"`
-	Sandbox  []boxFacts        `json:"sandbox"`
+	// Expired are experts whose cards have just expired.
+	Expired []client.ExpiredCard `json:"expired,omitempty"`
+	Sandbox []boxFacts           `json:"sandbox"`
 	// Tools are tools of cards that are not offered.
 	Tools []lackFacts `json:"tools,omitempty"`
 	// Lost are jobs whose saved states cover events that the log lacks; Quarantined are the jobs in quarantine.
@@ -137,6 +139,9 @@ func diagnose(ctx context.Context, c *client.Client, monitor string) (*diagnosis
 func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
 	cards, err := c.Experts().List(ctx)
 	if err != nil {
+		return err
+	}
+	if d.Expired, err = c.Experts().Expired(ctx); err != nil {
 		return err
 	}
 	if err := errors.Join(d.readers(ctx, c, cards), d.admission(ctx, c), d.batches(ctx, c), d.gateways(ctx, c)); err != nil {
@@ -403,6 +408,9 @@ func (g operations) writeDiagnosis(d *diagnosis) error {
 	}
 	if len(d.Experts) > 0 {
 		fmt.Fprintf(&b, "experts   %s\n", strings.Join(d.Experts, ", "))
+	}
+	for _, x := range d.Expired {
+		fmt.Fprintf(&b, "expired   %s\n", expiredText(x))
 	}
 	for _, x := range d.Sandbox {
 		if x.Why != "" {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -79,4 +80,41 @@ func TestDoctorMissesTheReadersOfEveryPool(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants("a worker that is no runner may be busy")
+}
+
+// An expert whose card has expired is named for a while; one that was withdrawn is not.
+func TestDoctorNamesExpertsThatAreNoLongerAnnounced(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
+		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
+		for _, id := range []string{"here", "dead", "withdrawn"} {
+			if _, err := b.Experts().Put(t.Context(), id, musttest.JSON(t, events.Card{ID: id}), 30*time.Second); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.Experts().Delete(t.Context(), "withdrawn"); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(20 * time.Second)
+		if _, err := b.Experts().Put(t.Context(), "here", musttest.JSON(t, events.Card{ID: "here"}), 0); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(20 * time.Second)
+		cards := client.New(b).Experts()
+		expired, err := cards.Expired(t.Context())
+		if err != nil || len(expired) != 1 {
+			t.Fatalf("expired %v, %v; want dead alone", expired, err)
+		}
+		const want = "dead: no runner has announced it in time, its card expired 10s ago; work for it waits, and 30 s after that plans no longer know it"
+		if text := expiredText(expired[0]); text != want {
+			t.Errorf("%s\nwant %s", text, want)
+		}
+		<-time.After(time.Minute)
+		if expired, err = cards.Expired(t.Context()); err != nil || len(expired) != 0 {
+			t.Errorf("expired %v, %v a minute later", expired, err)
+		}
+		d := &diagnosis{}
+		if err := d.services(t.Context(), client.New(b)); err != nil || len(d.Expired) != 0 {
+			t.Errorf("%v, %v", d.Expired, err)
+		}
+	})
 }
