@@ -164,6 +164,7 @@ func (d *diagnosis) admission(ctx context.Context, c *client.Client) error {
 	case errors.Is(err, bus.ErrNotPermitted):
 		return nil // The role of this client may not ask.
 	case err != nil:
+		d.probe(ctx, c)
 		closed = &events.Fault{Code: events.CodeUnavailable, Field: "scheduler", Message: "it does not answer", Cause: err.Error(), Hint: "see its log and its /readyz, or start one"}
 	case closed == nil:
 		return nil
@@ -172,6 +173,17 @@ func (d *diagnosis) admission(ctx context.Context, c *client.Client) error {
 	}
 	d.Faults = append(d.Faults, *closed)
 	return nil
+}
+
+// probe finds out whether the server stores anything, where no scheduler can say so.
+func (d *diagnosis) probe(ctx context.Context, c *client.Client) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), admissionBound)
+	defer cancel()
+	if err := c.Bus().Streams().Probe(ctx); errors.Is(err, bus.ErrUnknown) || errors.Is(err, bus.ErrFull) {
+		d.Faults = append(d.Faults, events.Fault{
+			Code: events.CodeUnavailable, Field: "server", Message: "it stores nothing; its disk may be full", Cause: err.Error(), Hint: bus.MuteHint,
+		})
+	}
 }
 
 // admissionBound limits the question whether jobs are admitted.

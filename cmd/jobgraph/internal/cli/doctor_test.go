@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/release"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
@@ -104,7 +105,7 @@ func TestDoctorNamesExpertsThatAreNoLongerAnnounced(t *testing.T) {
 		if err != nil || len(expired) != 1 {
 			t.Fatalf("expired %v, %v; want dead alone", expired, err)
 		}
-		const want = "dead: no runner has announced it in time, its card expired 10s ago; work for it waits, and 30 s after that plans no longer know it"
+		const want = "dead: it was not announced in time, its card expired 10s ago; work for it waits, and 30 s after that plans no longer know it"
 		if text := expiredText(expired[0]); text != want {
 			t.Errorf("%s\nwant %s", text, want)
 		}
@@ -117,4 +118,67 @@ func TestDoctorNamesExpertsThatAreNoLongerAnnounced(t *testing.T) {
 			t.Errorf("%v, %v", d.Expired, err)
 		}
 	})
+}
+
+// Without a scheduler that could say it, doctor finds out itself that the server stores nothing.
+func TestDoctorFindsAServerThatStoresNothing(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
+		server := bustest.Start(t, bustest.Settings{Quiet: true})
+		b := server.Bus("test")
+		stores := func() bool {
+			t.Helper()
+			d, err := diagnose(t.Context(), client.New(b), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range d.Faults {
+				if f.Field == "server" && f.Message == "it stores nothing; its disk may be full" && f.Hint == bus.MuteHint {
+					return false
+				}
+			}
+			return true
+		}
+		if !stores() {
+			t.Error("a server that stores is said not to")
+		}
+		end := server.Mute(b.Names().Timers)
+		if stores() {
+			t.Error("a server that stores nothing is not found")
+		}
+		end()
+		if !stores() {
+			t.Error("a server that stores again is said not to")
+		}
+	})
+}
+
+// What nobody can store comes before every other reason; a log that is too full for new jobs does not concern those that were admitted.
+func TestWhySaysFirstThatTheServerStoresNothing(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{}).Bus("test")
+	var closed *events.Fault
+	pools := func(context.Context, []byte) ([]byte, *events.Fault) {
+		return musttest.JSON(t, verb.PoolList{Admission: closed}), nil
+	}
+	leave, err := b.Services().Serve(string(release.Scheduler), "", nil, map[string]bus.Endpoint{"pools": pools}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave()
+	g := views{&app{soft: t.Context()}}
+	f := events.Fault{Code: events.CodeUnavailable, Message: "no job is admitted now", Cause: "it stores nothing", Hint: "restart it"}
+	for _, c := range []struct {
+		closed *events.Fault
+		want   []graph.Blocker
+	}{
+		{nil, nil},
+		{&f, nil},
+		{&events.Fault{Code: f.Code, Field: "disk", Message: f.Message, Cause: f.Cause, Hint: f.Hint}, []graph.Blocker{
+			{Code: "disk", Message: "no job is admitted now: it stores nothing", Unblock: "restart it"},
+		}},
+	} {
+		closed = c.closed
+		if d := cmp.Diff(c.want, g.mute(client.New(b))); d != "" {
+			t.Error(d)
+		}
+	}
 }

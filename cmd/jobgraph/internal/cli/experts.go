@@ -97,7 +97,7 @@ func (g experts) list(cards []events.Card) error {
 
 // expiredText says that nobody announces an expert any more, and since when.
 func expiredText(x client.ExpiredCard) string {
-	return fmt.Sprintf("%s: no runner has announced it in time, its card expired %s ago; work for it waits, and 30 s after that plans no longer know it", x.ID, time.Since(x.At).Round(time.Second))
+	return fmt.Sprintf("%s: it was not announced in time, its card expired %s ago; work for it waits, and 30 s after that plans no longer know it", x.ID, time.Since(x.At).Round(time.Second))
 }
 
 // lacking lists the tools of cards that this machine does not offer, with the reason.
