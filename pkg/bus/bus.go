@@ -132,7 +132,7 @@ func newBus(nc *nats.Conn, o Options, owned bool) (*Bus, error) {
 	b.items = newItems(b)
 	js, err := jetstream.New(nc)
 	if b.js = (asking{js, nc, o.denials}); err == nil {
-		b.pub, err = newPublisher(nc, o.AckTimeout, o.MaxPending, b.taken)
+		b.pub, err = newPublisher(nc, &o, b.taken)
 	}
 	if err != nil {
 		if owned {
@@ -162,6 +162,7 @@ func (b *Bus) watch() {
 		case nats.CONNECTED:
 			b.logger.Info("bus reconnected")
 			b.served.forget()
+			b.pub.forget()
 			for _, f := range b.handlers() {
 				f()
 			}

@@ -46,6 +46,7 @@ const (
 	codeResources       = 10023
 	codeMemory          = 10028
 	codeStorage         = 10047
+	codeCreateFailed    = 10049
 	codeTooLarge        = 10054
 	codeWrongLast       = 10071
 	codeStoreFailed     = 10077

@@ -108,3 +108,23 @@ func TestItemsComeInTheOrderOfTheStream(t *testing.T) {
 		}
 	}
 }
+
+// The stream of live items reserves its size. Where the server has no room for it, that and what makes room is said.
+func TestAStreamForWhichThereIsNoRoomSaysWhatMakesRoom(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{MaxStore: 64 << 20}).Connect("test")
+	noErr(t, b.Streams().Init(t.Context()))
+	var faults events.Faults
+	if err := b.Streams().InitOptional(t.Context()); !errors.As(err, &faults) || len(faults) != 1 {
+		t.Fatalf("%v", err)
+	}
+	f := faults[0]
+	if f.Field != "JOBS_LIVE" || f.Message != "the server has no room for the stream, for which it reserves 256 MiB" || !strings.Contains(f.Hint, "raise its max_file_store, then run `jobgraph init`") {
+		t.Errorf("%+v", f)
+	}
+	if err := b.Streams().CheckOptional(t.Context()); !errors.As(err, &faults) || !strings.Contains(faults[0].Hint, "256 MiB of the server's store") {
+		t.Errorf("%v", err)
+	}
+	roomy := bustest.Start(t, bustest.Settings{}).Connect("test")
+	noErr(t, roomy.Streams().InitOptional(t.Context()))
+	noErr(t, roomy.Streams().CheckOptional(t.Context()))
+}

@@ -26,8 +26,8 @@ type Entry struct {
 	// Revision is the sequence in the bucket's stream, Time when the value was written.
 	Revision uint64
 	Time     time.Time
-	// Deleted is true if the key was deleted or has expired.
-	Deleted bool
+	// Deleted is true if the key was deleted or has expired, Expired if it has expired; Time is when that happened.
+	Deleted, Expired bool
 }
 
 // State returns the bucket of saved job states.
@@ -59,6 +59,7 @@ const (
 	headerTTL       = "Nats-TTL"
 	headerRollup    = "Nats-Rollup"
 	headerMarker    = "Nats-Marker-Reason"
+	markerExpired   = "MaxAge"
 )
 
 // Get reads a key from any replica: the value may be old, and a new key may be missing. Errors: ErrNotFound,

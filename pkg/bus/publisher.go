@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"sync"
 	"time"
@@ -38,6 +39,7 @@ type publisher struct {
 	window  int
 	inbox   string
 	sub     *nats.Subscription
+	logger  *slog.Logger
 	// taken is the method Bus.taken.
 	taken func(ctx context.Context, stream string, seq uint64, m events.Message) (bool, error)
 
@@ -50,10 +52,15 @@ type publisher struct {
 	last   uint64
 	timer  *time.Timer
 	closed bool
+	// silences are the messages that were not acknowledged, by kind.
+	silences map[string]*silence
 }
 
-func newPublisher(nc *nats.Conn, timeout time.Duration, window int, taken func(context.Context, string, uint64, events.Message) (bool, error)) (*publisher, error) {
-	p := &publisher{nc: nc, timeout: timeout, window: window, taken: taken, inbox: nc.NewInbox() + ".", pending: map[uint64]*waiting{}}
+func newPublisher(nc *nats.Conn, o *Options, taken func(context.Context, string, uint64, events.Message) (bool, error)) (*publisher, error) {
+	p := &publisher{
+		nc: nc, timeout: o.AckTimeout, window: o.MaxPending, logger: o.Logger, taken: taken, inbox: nc.NewInbox() + ".",
+		pending: map[uint64]*waiting{}, silences: map[string]*silence{},
+	}
 	p.room.L = &p.mu
 	sub, err := nc.Subscribe(p.inbox+"*", p.answer)
 	if err != nil {
@@ -137,6 +144,7 @@ func (p *publisher) sweep() {
 		left := p.timeout - now.Sub(w.sent)
 		if left <= 0 {
 			p.end(id, w, 0, fmt.Errorf("%w: no acknowledgement within %s", ErrUnknown, p.timeout))
+			p.unheard(w, now)
 			continue
 		}
 		next = min(next, left)
@@ -206,6 +214,9 @@ func (p *publisher) settle(id, seq uint64, err error) {
 	defer p.mu.Unlock()
 	if w := p.pending[id]; w != nil {
 		p.end(id, w, seq, err)
+		if err == nil && w.repeat == "" {
+			p.heard(w.subject)
+		}
 		if err == nil || errors.Is(err, ErrConflict) {
 			p.free = append(p.free, id)
 		}

@@ -34,13 +34,12 @@ func (s Streams) Init(ctx context.Context) error {
 		return faults
 	}
 	for _, cfg := range missing {
-		cfg.Replicas = s.bus.replicas
-		if _, err := s.bus.js.CreateStream(ctx, cfg); err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		if err := s.create(ctx, cfg); err != nil {
 			if optional(s.bus.names, cfg.Name) && ctx.Err() == nil {
-				s.bus.logger.Warn("optional stream cannot be created; see jobgraph doctor", "stream", cfg.Name, "error", class(err))
+				s.bus.logger.Warn("optional stream cannot be created; see jobgraph doctor", "stream", cfg.Name, "error", err)
 				continue
 			}
-			return fmt.Errorf("init: create stream %s: %w", cfg.Name, class(err))
+			return fmt.Errorf("init: create stream %s: %w", cfg.Name, err)
 		}
 	}
 	for _, spec := range s.bus.Queues().consumers() {
@@ -59,6 +58,57 @@ func (s Streams) Init(ctx context.Context) error {
 		return fmt.Errorf("init: %w", err)
 	}
 	return nil
+}
+
+// InitOptional creates the missing optional streams, which Init only tries. The error is events.Faults with those that cannot be created,
+// and why, or that of inspecting the server.
+func (s Streams) InitOptional(ctx context.Context) error {
+	missing, _, err := s.inspect(ctx)
+	if err != nil {
+		return fmt.Errorf("init: %w", err)
+	}
+	var faults events.Faults
+	for _, cfg := range missing {
+		if !optional(s.bus.names, cfg.Name) {
+			continue
+		}
+		err := s.create(ctx, cfg)
+		var f *events.Fault
+		if err != nil && !errors.As(err, &f) {
+			f = &events.Fault{Code: events.CodeUnavailable, Field: cfg.Name, Message: "the stream cannot be created", Cause: err.Error(), Hint: "run `jobgraph init` again"}
+		}
+		if f != nil {
+			faults = append(faults, *f)
+		}
+	}
+	return faults.OrNil()
+}
+
+// create creates a stream, unless it exists. If the server has no room for it, the error is ErrFull with an *events.Fault that says what
+// makes room.
+func (s Streams) create(ctx context.Context, cfg jetstream.StreamConfig) error {
+	cfg.Replicas = s.bus.replicas
+	_, err := s.bus.js.CreateStream(ctx, cfg)
+	if err == nil || errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		return nil
+	}
+	var api *jetstream.APIError
+	unmade := errors.As(err, &api) && api.ErrorCode == codeCreateFailed
+	cause := class(err)
+	if !unmade && !errors.Is(cause, ErrFull) {
+		return cause
+	}
+	f := events.Fault{
+		Code: events.CodeUnavailable, Field: cfg.Name, Message: "the server has no room for the stream", Cause: cause.Error(),
+		Hint: "free room on the disk of the server, or raise its max_file_store, then run `jobgraph init`",
+	}
+	if unmade {
+		f.Message = "the server cannot make the files of the stream; its disk may be full"
+	}
+	if cfg.MaxBytes > 0 {
+		f.Message += fmt.Sprintf(", for which it reserves %d MiB", cfg.MaxBytes>>20)
+	}
+	return fmt.Errorf("%w: %w", ErrFull, &f)
 }
 
 // divide separates what is wrong with streams that everything needs from what is wrong with optional ones.
@@ -81,7 +131,11 @@ func (s Streams) CheckOptional(ctx context.Context) error {
 		return fmt.Errorf("check: %w", err)
 	}
 	for _, cfg := range missing {
-		faults = append(faults, absent("stream", cfg.Name))
+		f := absent("stream", cfg.Name)
+		if cfg.MaxBytes > 0 {
+			f.Hint += fmt.Sprintf("; it needs %d MiB of the server's store, which `jobgraph init` says if they are missing", cfg.MaxBytes>>20)
+		}
+		faults = append(faults, f)
 	}
 	_, lesser := s.divide(faults)
 	return lesser.OrNil()

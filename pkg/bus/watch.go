@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -13,6 +14,13 @@ const watchBatch = 256
 
 // List returns every key with its value, in the order of their last change.
 func (k KV) List(ctx context.Context) ([]Entry, error) { return k.all(ctx, false) }
+
+// Expired returns the keys that have expired and were not written since, in the order in which they expired. They are known as long as
+// watchers can see them expire: an hour, the cards of experts a minute.
+func (k KV) Expired(ctx context.Context) ([]Entry, error) {
+	list, err := k.read(ctx, true)
+	return slices.DeleteFunc(list, func(e Entry) bool { return !e.Expired }), err
+}
 
 // Keys returns every key without its value, in the order of their last change.
 func (k KV) Keys(ctx context.Context) ([]string, error) {
@@ -25,6 +33,12 @@ func (k KV) Keys(ctx context.Context) ([]string, error) {
 }
 
 func (k KV) all(ctx context.Context, keysOnly bool) ([]Entry, error) {
+	list, err := k.read(ctx, keysOnly)
+	return slices.DeleteFunc(list, func(e Entry) bool { return e.Deleted }), err
+}
+
+// read returns the last entry of each key, also of those that were deleted or have expired.
+func (k KV) read(ctx context.Context, keysOnly bool) ([]Entry, error) {
 	s, there, err := k.bus.Log().follow(ctx, k.stream(), []string{k.subject(">")}, FollowOptions{}, keysOnly)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", k.bucket, err)
@@ -47,26 +61,20 @@ func (k KV) all(ctx context.Context, keysOnly bool) ([]Entry, error) {
 		for i := range batch {
 			e := k.entry(&batch[i])
 			if at, ok := c.keys[e.Key]; ok {
-				list[at].Deleted = true // A key that changes during the read comes twice; the later one counts.
+				list[at].Key = "" // A key that changes during the read comes twice; the later one counts.
 			}
 			c.keys[e.Key] = len(list)
 			list = append(list, e)
 		}
 	}
-	live := list[:0]
-	for _, e := range list {
-		if !e.Deleted {
-			live = append(live, e)
-		}
-	}
-	return live, nil
+	return slices.DeleteFunc(list, func(e Entry) bool { return e.Key == "" }), nil
 }
 
 func (k KV) entry(d *Delivery) Entry {
 	m := d.Message()
 	e := Entry{Key: strings.TrimPrefix(m.Subject, k.subject("")), Value: m.Body, Revision: d.Seq(), Time: d.Time()}
 	if deleted(&m) {
-		e.Deleted, e.Value = true, nil
+		e.Deleted, e.Expired, e.Value = true, m.Get(headerMarker) == markerExpired, nil
 	}
 	return e
 }

@@ -56,6 +56,22 @@ func registrable(card *events.Card) error {
 	return faults.OrNil()
 }
 
+// ExpiredCard is a card that nobody has announced in time, for example since its runner has died.
+type ExpiredCard struct {
+	ID string    `json:"id"`
+	At time.Time `json:"at"` // When it expired.
+}
+
+// Expired returns the cards that have expired within the last minute and were not announced since.
+func (x Experts) Expired(ctx context.Context) ([]ExpiredCard, error) {
+	entries, err := x.client.bus.Experts().Expired(ctx)
+	list := make([]ExpiredCard, len(entries))
+	for i, e := range entries {
+		list[i] = ExpiredCard{e.Key, e.Time}
+	}
+	return list, err
+}
+
 // Withdraw removes a registered card. Work that waits for the expert stays in its pool. Errors: bus.ErrNotFound, and a
 // conflict for a card that a runner announces, since it would be back at once.
 func (x Experts) Withdraw(ctx context.Context, id string) error {

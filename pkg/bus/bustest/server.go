@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats-server/v2/server/ats"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -219,3 +221,51 @@ func (b *Server) Bus(name string) *bus.Bus {
 // sourcing is how long a new log may take until it sources timers. A server that ends at that moment sleeps under a lock
 // that the new source needs, and virtual time stands still while a goroutine waits for a lock.
 const sourcing = 300 * time.Millisecond
+
+// Mute makes streams as silent as on a full disk: what is published on their subjects is neither stored nor acknowledged, until end is
+// called. What is stored stays.
+func (b *Server) Mute(streams ...string) (end func()) {
+	b.t.Helper()
+	raw, err := nats.Connect("", nats.InProcessServer(b), nats.NoReconnect(), nats.UserInfo(b.settings.User, b.settings.Password))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(raw.Close)
+	before := make([][]string, len(streams))
+	for i, stream := range streams {
+		before[i] = b.rename(raw, stream, []string{"~mute." + stream})
+		for _, subject := range before[i] {
+			if _, err := raw.Subscribe(subject, func(*nats.Msg) {}); err != nil { // Else the server would answer that nobody is there.
+				b.t.Fatal(err)
+			}
+		}
+	}
+	if err := raw.Flush(); err != nil {
+		b.t.Fatal(err)
+	}
+	return func() {
+		b.t.Helper()
+		for i, stream := range streams {
+			b.rename(raw, stream, before[i])
+		}
+	}
+}
+
+// rename changes the subjects of a stream and returns those before.
+func (b *Server) rename(raw *nats.Conn, stream string, subjects []string) (before []string) {
+	b.t.Helper()
+	js, err := jetstream.New(raw)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	s, err := js.Stream(b.t.Context(), stream)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	c := s.CachedInfo().Config
+	before, c.Subjects = c.Subjects, subjects
+	if _, err := js.UpdateStream(b.t.Context(), c); err != nil {
+		b.t.Fatal(err)
+	}
+	return before
+}

@@ -16,6 +16,9 @@ func Options(n *host.NATS, name, prefix string) bus.Options {
 	}
 }
 
+// noteMute is the name of the note about a server that acknowledges nothing.
+const noteMute = "bus"
+
 // Open returns the bus of a process, with its streams prepared and included in the process's health. A nil given opens a
 // connection that the process closes at its end. Errors: host.ErrUnavailable without a connection, and those of
 // bus.Prepare.
@@ -33,6 +36,13 @@ func Open(ctx context.Context, p *host.Process, given *bus.Bus) (*bus.Bus, error
 	if err := b.Streams().Prepare(ctx); err != nil {
 		return nil, fmt.Errorf("prepare streams: %w", err)
 	}
-	p.Health.Add(p.Name+" bus", func(context.Context) error { return b.Ready() })
+	p.Health.Add(p.Name+" bus", func(context.Context) error {
+		if m := b.Mute(); m.Is() {
+			p.Health.Note(noteMute, m.String()+": "+bus.MuteHint)
+		} else {
+			p.Health.Unnote(noteMute)
+		}
+		return b.Ready()
+	})
 	return b, nil
 }

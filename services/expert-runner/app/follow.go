@@ -18,6 +18,12 @@ import (
 // files are replaced without notification.
 const lookEvery = 2 * time.Second
 
+const (
+	// announceEvery is the interval of announcements of cards, announceAgain the wait after one that failed.
+	announceEvery = adapter.CardTTL / 3
+	announceAgain = time.Second
+)
+
 // noteFaulty names the note about files with faults.
 const noteFaulty = "experts"
 
@@ -26,6 +32,9 @@ type follower struct {
 	*runner
 	pools *pools
 	cards *adapter.Announcer
+	// sign says when the next announcement is due; failed is true if the latest one failed.
+	sign   *time.Timer
+	failed bool
 	// said is the last logged text about faults; "" while there are none.
 	said string
 	// changes counts readings that changed something or failed; faults is the current number of faults.
@@ -36,12 +45,14 @@ type follower struct {
 func newFollower(r *runner, p *pools) *follower {
 	return &follower{
 		runner: r, pools: p, cards: adapter.NewAnnouncer(r.bus, r.owner, r.catalog.cards(), p.takes, r.process.Secrets, r.process.Log),
+		sign:    time.NewTimer(announceEvery),
 		changes: r.process.Metrics.Counter("jobgraph_runner_catalog_reloads_total", "Readings of the files of experts that brought something new: changed, faulty.", "result"),
 		faults:  r.process.Metrics.Gauge("jobgraph_runner_catalog_faults", "Faults in the files of experts as they stand; the experts are those before them.").WithLabelValues(),
 	}
 }
 
-// run announces the experts repeatedly, and checks the files at intervals. After ctx it announces them once more.
+// run announces the experts repeatedly, also when the bus is back, and checks the files at intervals. After ctx it announces them once
+// more.
 func (f *follower) run(ctx context.Context, ready func()) error {
 	if err := bus.Await(ctx, func() error { return f.cards.Announce(ctx) }); err != nil {
 		return err
@@ -49,8 +60,14 @@ func (f *follower) run(ctx context.Context, ready func()) error {
 	f.process.Log.Info("experts announced", "experts", f.catalog.ids(), "owner", f.owner)
 	f.process.Ready()
 	ready()
-	sign := time.NewTicker(adapter.CardTTL / 3)
-	defer sign.Stop()
+	defer f.sign.Stop()
+	back := make(chan struct{}, 1)
+	defer f.bus.OnReconnect(func() {
+		select {
+		case back <- struct{}{}:
+		default: // An announcement is already due.
+		}
+	})()
 	var look <-chan time.Time
 	if !f.process.Settings.ReadOnce && (f.process.Settings.Config != "" || len(f.settings.Experts) > 0) {
 		tick := time.NewTicker(lookEvery)
@@ -66,7 +83,9 @@ func (f *follower) run(ctx context.Context, ready func()) error {
 			f.look(ctx)
 		case <-f.pools.opened:
 			f.announce(ctx)
-		case <-sign.C:
+		case <-back: // The cards may have expired.
+			f.announce(ctx)
+		case <-f.sign.C:
 			f.announce(ctx)
 		}
 	}
@@ -74,9 +93,17 @@ func (f *follower) run(ctx context.Context, ready func()) error {
 
 // announce announces the cards; after a failure the next attempt comes soon.
 func (f *follower) announce(ctx context.Context) {
-	if err := f.cards.Announce(ctx); err != nil && ctx.Err() == nil {
-		f.process.Log.Warn("cannot announce cards", "error", err)
+	err := f.cards.Announce(ctx)
+	if err == nil {
+		f.failed = false
+		f.sign.Reset(announceEvery)
+		return
 	}
+	f.sign.Reset(announceAgain)
+	if !f.failed && ctx.Err() == nil {
+		f.process.Log.Warn("cannot announce cards; retrying", "error", err)
+	}
+	f.failed = true
 }
 
 // look reads the files. Faults are logged once and change nothing.
@@ -160,9 +187,7 @@ func (f *follower) change(ctx context.Context, next *catalog) {
 		f.process.Log.Warn("cannot create or limit the consumers of pools", "error", err)
 	}
 	f.pools.want(f.windows())
-	if err := f.cards.Announce(ctx); err != nil {
-		f.process.Log.Warn("cannot announce cards; retrying", "error", err)
-	}
+	f.announce(ctx)
 	f.changes.WithLabelValues("changed").Inc()
 	f.process.Log.Info("experts changed", "new", changed, "withdrawn", gone)
 }

@@ -1,18 +1,24 @@
 package app_test
 
 import (
+	"net"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
+	"github.com/jobgraph/jobgraph/services/expert-runner/internal/adapter"
 )
 
 // announced returns the descriptions of the cards in the catalogue, by id.
@@ -39,6 +45,92 @@ func becomes(w *servicetest.Env, want map[string]string) {
 	if diff := cmp.Diff(want, announced(w)); diff != "" {
 		w.Fatal(diff)
 	}
+}
+
+// cable is a connection that a test can cut.
+type cable struct {
+	server nats.InProcessConnProvider
+
+	mu   sync.Mutex // Guards the fields below.
+	cut  bool
+	conn net.Conn
+}
+
+func (l *cable) InProcessConn() (net.Conn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cut {
+		return nil, net.ErrClosed
+	}
+	conn, err := l.server.InProcessConn()
+	l.conn = conn
+	return conn, err
+}
+
+// sever cuts the cable, or ends the cut.
+func (l *cable) sever(cut bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cut = cut; cut {
+		_ = l.conn.Close() // The reader of the connection sees it.
+	}
+}
+
+// Cards that expired while the bus was away are back long before the next regular announcement would be due.
+func TestCardsComeBackWithTheConnection(t *testing.T) {
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		wire := &cable{server: w.Server}
+		o := w.Server.Options("runner")
+		o.InProcess = wire
+		b, err := bus.Connect(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(b.Close)
+		start(w, app.Settings{}, app.Deps{Bus: b, Functions: []app.Function{function("echo", false, echo)}})
+		wire.sever(true)
+		<-time.After(adapter.CardTTL + adapter.CardTTL/3 + time.Second) // A regular announcement has just failed.
+		becomes(w, map[string]string{})
+		wire.sever(false)
+		becomes(w, map[string]string{"echo": ""})
+
+		before, err := w.Bus.Experts().Last(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		wire.sever(true) // So briefly that no announcement is due.
+		<-time.After(time.Second)
+		wire.sever(false)
+		<-time.After(3 * time.Second)
+		if last, err := w.Bus.Experts().Last(t.Context()); err != nil || last == before {
+			t.Errorf("the cards were not announced when the bus was back: %v", err)
+		}
+	})
+}
+
+// The regular announcements are 10 s apart, the attempts after a failure one.
+func TestAnAnnouncementThatFailedIsRepeatedSoon(t *testing.T) {
+	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
+		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("echo", false, echo)}})
+		experts := "KV_" + w.Names.Experts
+		raw, err := nats.Connect("", nats.InProcessServer(w.Server))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer raw.Close()
+		js, err := jetstream.New(raw)
+		if err == nil {
+			err = js.DeleteStream(t.Context(), experts)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(adapter.CardTTL/3 + time.Second)
+		if err := w.Bus.Streams().Init(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		becomes(w, map[string]string{"echo": ""})
+	})
 }
 
 // person is a card of kind human.

@@ -97,6 +97,7 @@ func newScheduler(p *host.Process, b *bus.Bus, s Settings, d Deps, budgets Budge
 	r.gate = intake.NewGate(func(ctx context.Context) (bus.StreamFacts, error) { return b.Streams().Info(ctx, b.Names().Log) },
 		uint64(s.IntakeHighWater)<<20, float64(s.IntakeFull)/100)
 	r.gate.Room, r.gate.Told = d.Room, r.meter.Closed
+	r.gate.Mute, r.gate.Probe = func() bus.Mute { return b.Mute(b.Names().AllEvents()) }, b.Streams().Probe
 	r.forget = b.OnReconnect(r.store.Refresh)
 	r.keeper = r.newKeeper()
 	r.admitter.Schedules = r.keeper

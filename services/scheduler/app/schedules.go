@@ -102,7 +102,7 @@ type runs struct {
 
 // Admit submits a job, once.
 func (j runs) Admit(ctx context.Context, request []byte) error {
-	if reason := j.gate.Closed(ctx); reason != "" {
+	if reason := j.gate.Closed(ctx); reason != "" && !j.gate.Try() {
 		return fmt.Errorf("%w: no job is admitted: %s", bus.ErrUnavailable, reason)
 	}
 	_, err := j.admitter.Admit(ctx, request, intake.Origin{})

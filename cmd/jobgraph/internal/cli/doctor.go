@@ -31,7 +31,9 @@ type diagnosis struct {
 	Services []serviceFacts    `json:"services"`
 	Gateways []string          `json:"gateways"`
 	Experts  []string          `json:"experts"`
-	Sandbox  []boxFacts        `json:"sandbox"`
+	// Expired are experts whose cards have just expired.
+	Expired []client.ExpiredCard `json:"expired,omitempty"`
+	Sandbox []boxFacts           `json:"sandbox"`
 	// Tools are tools of cards that are not offered.
 	Tools []lackFacts `json:"tools,omitempty"`
 	// Lost are jobs whose saved states cover events that the log lacks; Quarantined are the jobs in quarantine.
@@ -139,6 +141,9 @@ func (d *diagnosis) services(ctx context.Context, c *client.Client) error {
 	if err != nil {
 		return err
 	}
+	if d.Expired, err = c.Experts().Expired(ctx); err != nil {
+		return err
+	}
 	if err := errors.Join(d.readers(ctx, c, cards), d.admission(ctx, c), d.batches(ctx, c), d.gateways(ctx, c)); err != nil {
 		return err
 	}
@@ -159,6 +164,7 @@ func (d *diagnosis) admission(ctx context.Context, c *client.Client) error {
 	case errors.Is(err, bus.ErrNotPermitted):
 		return nil // The role of this client may not ask.
 	case err != nil:
+		d.probe(ctx, c)
 		closed = &events.Fault{Code: events.CodeUnavailable, Field: "scheduler", Message: "it does not answer", Cause: err.Error(), Hint: "see its log and its /readyz, or start one"}
 	case closed == nil:
 		return nil
@@ -169,7 +175,18 @@ func (d *diagnosis) admission(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-// admissionBound limits the wait for the answer whether jobs are admitted.
+// probe finds out whether the server stores anything, where no scheduler can say so.
+func (d *diagnosis) probe(ctx context.Context, c *client.Client) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), admissionBound)
+	defer cancel()
+	if err := c.Bus().Streams().Probe(ctx); errors.Is(err, bus.ErrUnknown) || errors.Is(err, bus.ErrFull) {
+		d.Faults = append(d.Faults, events.Fault{
+			Code: events.CodeUnavailable, Field: "server", Message: "it stores nothing; its disk may be full", Cause: err.Error(), Hint: bus.MuteHint,
+		})
+	}
+}
+
+// admissionBound limits the wait for the answer whether jobs are admitted, and for that of a probe.
 const admissionBound = 5 * time.Second
 
 // gateways lists the gateways with their addresses, and finds webhooks that no gateway serves any more.
@@ -403,6 +420,9 @@ func (g operations) writeDiagnosis(d *diagnosis) error {
 	}
 	if len(d.Experts) > 0 {
 		fmt.Fprintf(&b, "experts   %s\n", strings.Join(d.Experts, ", "))
+	}
+	for _, x := range d.Expired {
+		fmt.Fprintf(&b, "expired   %s\n", expiredText(x))
 	}
 	for _, x := range d.Sandbox {
 		if x.Why != "" {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/release"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
@@ -79,4 +81,104 @@ func TestDoctorMissesTheReadersOfEveryPool(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants("a worker that is no runner may be busy")
+}
+
+// An expert whose card has expired is named for a while; one that was withdrawn is not.
+func TestDoctorNamesExpertsThatAreNoLongerAnnounced(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
+		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
+		for _, id := range []string{"here", "dead", "withdrawn"} {
+			if _, err := b.Experts().Put(t.Context(), id, musttest.JSON(t, events.Card{ID: id}), 30*time.Second); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.Experts().Delete(t.Context(), "withdrawn"); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(20 * time.Second)
+		if _, err := b.Experts().Put(t.Context(), "here", musttest.JSON(t, events.Card{ID: "here"}), 0); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(20 * time.Second)
+		cards := client.New(b).Experts()
+		expired, err := cards.Expired(t.Context())
+		if err != nil || len(expired) != 1 {
+			t.Fatalf("expired %v, %v; want dead alone", expired, err)
+		}
+		const want = "dead: it was not announced in time, its card expired 10s ago; work for it waits, and 30 s after that plans no longer know it"
+		if text := expiredText(expired[0]); text != want {
+			t.Errorf("%s\nwant %s", text, want)
+		}
+		<-time.After(time.Minute)
+		if expired, err = cards.Expired(t.Context()); err != nil || len(expired) != 0 {
+			t.Errorf("expired %v, %v a minute later", expired, err)
+		}
+		d := &diagnosis{}
+		if err := d.services(t.Context(), client.New(b)); err != nil || len(d.Expired) != 0 {
+			t.Errorf("%v, %v", d.Expired, err)
+		}
+	})
+}
+
+// Without a scheduler that could say it, doctor finds out itself that the server stores nothing.
+func TestDoctorFindsAServerThatStoresNothing(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
+		server := bustest.Start(t, bustest.Settings{Quiet: true})
+		b := server.Bus("test")
+		stores := func() bool {
+			t.Helper()
+			d, err := diagnose(t.Context(), client.New(b), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range d.Faults {
+				if f.Field == "server" && f.Message == "it stores nothing; its disk may be full" && f.Hint == bus.MuteHint {
+					return false
+				}
+			}
+			return true
+		}
+		if !stores() {
+			t.Error("a server that stores is said not to")
+		}
+		end := server.Mute(b.Names().Timers)
+		if stores() {
+			t.Error("a server that stores nothing is not found")
+		}
+		end()
+		if !stores() {
+			t.Error("a server that stores again is said not to")
+		}
+	})
+}
+
+// What nobody can store comes before every other reason; a log that is too full for new jobs does not concern those that were admitted.
+func TestWhySaysFirstThatTheServerStoresNothing(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{}).Bus("test")
+	var closed *events.Fault
+	pools := func(context.Context, []byte) ([]byte, *events.Fault) {
+		return musttest.JSON(t, verb.PoolList{Admission: closed}), nil
+	}
+	leave, err := b.Services().Serve(string(release.Scheduler), "", nil, map[string]bus.Endpoint{"pools": pools}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave()
+	g := views{&app{soft: t.Context()}}
+	f := events.Fault{Code: events.CodeUnavailable, Message: "no job is admitted now", Cause: "it stores nothing", Hint: "restart it"}
+	for _, c := range []struct {
+		closed *events.Fault
+		want   []graph.Blocker
+	}{
+		{nil, nil},
+		{&f, nil},
+		{&events.Fault{Code: f.Code, Field: "disk", Message: f.Message, Cause: f.Cause, Hint: f.Hint}, []graph.Blocker{
+			{Code: "disk", Message: "no job is admitted now: it stores nothing", Unblock: "restart it"},
+		}},
+	} {
+		closed = c.closed
+		if d := cmp.Diff(c.want, g.mute(client.New(b))); d != "" {
+			t.Error(d)
+		}
+	}
 }

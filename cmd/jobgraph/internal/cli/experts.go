@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,6 +30,13 @@ func (g experts) command() *cobra.Command {
 				cards, err := c.Experts().List(ctx)
 				if err != nil {
 					return err
+				}
+				expired, err := c.Experts().Expired(ctx)
+				if err != nil {
+					return err
+				}
+				for _, x := range expired {
+					g.app.note("%s", expiredText(x))
 				}
 				if len(cards) == 0 && !g.app.machine() && g.app.output != "name" {
 					g.app.note("no expert is announced; start a runner with --experts FOLDER")
@@ -85,6 +93,11 @@ func (g experts) list(cards []events.Card) error {
 		})
 	}
 	return g.app.write(table)
+}
+
+// expiredText says that nobody announces an expert any more, and since when.
+func expiredText(x client.ExpiredCard) string {
+	return fmt.Sprintf("%s: it was not announced in time, its card expired %s ago; work for it waits, and 30 s after that plans no longer know it", x.ID, time.Since(x.At).Round(time.Second))
 }
 
 // lacking lists the tools of cards that this machine does not offer, with the reason.

@@ -51,6 +51,13 @@ func (g operations) initCommand() *cobra.Command {
 			if err := bus.Await(patient, func() error { return g.initialize(c.Bus().Streams(), unsigned) }); err != nil {
 				return err
 			}
+			var lesser events.Faults
+			if err := c.Bus().Streams().InitOptional(g.app.soft); err != nil && !errors.As(err, &lesser) {
+				return err
+			}
+			for i := range lesser {
+				g.app.note("%s", reason(&lesser[i]))
+			}
 			facts, err := c.Bus().Streams().List(g.app.soft)
 			if err != nil {
 				return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,9 +29,23 @@ func (g views) whyCommand() *cobra.Command {
 			if errors.Is(err, client.ErrNotAdmitted) && errors.As(err, &f) {
 				return g.writeWhy([]graph.Blocker{{Code: "admission", Message: f.Message, Unblock: f.Hint}})
 			}
-			return err
+			return g.unstored(err)
 		},
 	}
+}
+
+// unstored adds to the error about a job that does not exist that the bus stores nothing.
+func (g views) unstored(err error) error {
+	if !errors.Is(err, client.ErrNotFound) {
+		return err
+	}
+	_ = g.app.with(func(_ context.Context, c *client.Client) error { // It only adds detail.
+		for _, b := range g.mute(c) {
+			g.app.note("%s", blocked(b))
+		}
+		return nil
+	})
+	return err
 }
 
 // why writes why a job or SubJob is not running.
@@ -40,7 +55,21 @@ func (g views) why(h *joblog.Log, c *client.Client, subjob string) error {
 	if f := aside(h); f != nil { // A quarantine takes precedence over everything else.
 		blockers = append([]graph.Blocker{{Code: "quarantine", Message: strings.TrimSuffix(f.Message+": "+f.Cause, ": "), Unblock: f.Hint}}, blockers...)
 	}
+	if !h.Job.Status.Terminal() {
+		blockers = append(g.mute(c), blockers...)
+	}
 	return g.writeWhy(blockers)
+}
+
+// mute says that the bus stores nothing, which comes before every other reason. It adds nothing if nobody can say so.
+func (g views) mute(c *client.Client) []graph.Blocker {
+	ctx, cancel := context.WithTimeout(g.app.soft, admissionBound)
+	defer cancel()
+	f, err := client.SupplyOf(c).Admission(ctx)
+	if err != nil || f == nil || f.Field != "disk" {
+		return nil
+	}
+	return []graph.Blocker{{Code: "disk", Message: f.Message + ": " + f.Cause, Unblock: f.Hint}}
 }
 
 // unsigned returns the answers and control events of a job that do not count.

@@ -123,3 +123,23 @@ func TestHealthSaysThatTheBusIsAway(t *testing.T) {
 		t.Errorf("%d %s", status, body)
 	}
 }
+
+// A server that acknowledges nothing, for example since its disk is full, is no fault of the gateway.
+func TestARequestThatTheBusDoesNotAcknowledgeIsUnavailable(t *testing.T) {
+	server := bustest.Start(t, bustest.Settings{})
+	o := server.Options("gateway")
+	o.AckTimeout = 10 * time.Millisecond // What is mute stays so.
+	b, err := bus.Connect(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	server.Mute(server.Bus("test").Names().Intake)
+	s := open(t, nil, func(o *route.Settings) { o.Client = client.New(b) })
+	status, body := s.ask(verb.Submitter, http.MethodPost, "/api/v1/jobs", `{"id":"j","goal":"g"}`)
+	var f events.Fault
+	musttest.Decode(t, []byte(body), &f)
+	if status != http.StatusServiceUnavailable || f.Code != events.CodeUnavailable || !strings.Contains(f.Hint, "whether it was done") {
+		t.Errorf("%d %s", status, body)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -31,14 +32,27 @@ type Catalog struct {
 	mu      sync.Mutex // Guards the fields below.
 	cards   []events.Card
 	changed chan struct{}
+	// present are the cards in the bucket, as far as it was read; absent those that are kept for a while without being there.
+	present map[string]events.Card
+	absent  map[string]absentee
 	// seen is the revision up to which the bucket was read; further closes when it rises.
 	seen    uint64
 	further chan struct{}
 }
 
+// absentee is a card that is not in the bucket, and the time until which it is kept.
+type absentee struct {
+	card  events.Card
+	until time.Time
+}
+
+// grace is how long a card is kept that expired, or that is missing after a reconnect, without having been withdrawn: after an outage of
+// the bus its runner is about to announce it again, and until then the work for it waits in the queue.
+const grace = 30 * time.Second
+
 // New returns a catalog that is empty until Run has read the bucket.
 func New(bucket Bucket, log *slog.Logger) *Catalog {
-	return &Catalog{bucket: bucket, log: log, changed: make(chan struct{}), further: make(chan struct{})}
+	return &Catalog{bucket: bucket, log: log, changed: make(chan struct{}), further: make(chan struct{}), absent: map[string]absentee{}}
 }
 
 // Cards returns the cards sorted by id, and a channel that closes when they change. The slice is shared and must not be
@@ -101,7 +115,7 @@ func (c *Catalog) Run(ctx context.Context, ready func(), again <-chan struct{}) 
 // follow builds a new set of cards. It replaces the present set once the bucket was read completely, and is kept up to date
 // from then on. A watch makes all its calls from one goroutine.
 func (c *Catalog) follow(ctx context.Context, ready func()) (stop func(), err error) {
-	fresh := map[string]events.Card{}
+	fresh, withdrawn := map[string]events.Card{}, map[string]bool{}
 	complete := false
 	seen, err := c.bucket.Last(ctx)
 	if err != nil {
@@ -109,19 +123,22 @@ func (c *Catalog) follow(ctx context.Context, ready func()) (stop func(), err er
 	}
 	return c.bucket.Watch(ctx, func() {
 		complete = true
-		c.publish(fresh)
+		c.replace(fresh, withdrawn)
 		c.reach(seen)
 		ready()
 	}, func(e bus.Entry) {
-		changed := c.apply(fresh, e)
 		seen = max(seen, e.Revision)
-		if !complete {
+		card, there := c.read(e)
+		if complete {
+			c.apply(&card, there, e.Expired)
+			c.reach(seen)
 			return
 		}
-		if changed {
-			c.publish(fresh)
+		delete(fresh, e.Key)
+		if there {
+			fresh[e.Key] = card
 		}
-		c.reach(seen)
+		withdrawn[e.Key] = !there && !e.Expired
 	})
 }
 
@@ -136,21 +153,80 @@ func (c *Catalog) reach(revision uint64) {
 	}
 }
 
-// apply applies one change. It reports whether the change matters to planning.
-func (c *Catalog) apply(cards map[string]events.Card, e bus.Entry) (changed bool) {
-	old, had := cards[e.Key]
+// replace makes a set the present one. It keeps what is missing in it and was not withdrawn.
+func (c *Catalog) replace(fresh map[string]events.Card, withdrawn map[string]bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.present
+	c.present = fresh
+	for id, card := range before { // any order: cards are independent.
+		c.settle(&card, withdrawn[id])
+	}
+	for id, a := range c.absent { // any order: cards are independent.
+		c.settle(&a.card, withdrawn[id])
+	}
+	c.publish()
+}
+
+// apply applies one change. Planning is told only of what matters to it.
+func (c *Catalog) apply(card *events.Card, there, expired bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old, had := c.present[card.ID]
+	if !had {
+		var a absentee
+		a, had = c.absent[card.ID]
+		old = a.card
+	}
+	if there {
+		c.present[card.ID] = *card
+	} else {
+		delete(c.present, card.ID)
+	}
+	if had {
+		c.settle(&old, !there && !expired)
+	}
+	if _, kept := c.absent[card.ID]; had && !there && !kept || there && (!had || !reflect.DeepEqual(old, *card)) {
+		c.publish()
+	}
+}
+
+// settle decides whether a card that was known is kept, which was withdrawn or not. The caller holds the lock.
+func (c *Catalog) settle(card *events.Card, withdrawn bool) {
+	_, there := c.present[card.ID]
+	_, kept := c.absent[card.ID]
+	switch {
+	case there || withdrawn:
+		delete(c.absent, card.ID)
+	case !kept:
+		c.absent[card.ID] = absentee{*card, time.Now().Add(grace)}
+		c.log.Info("an expert is no longer announced; it is kept for a while", "expert", card.ID, "for", grace)
+		time.AfterFunc(grace, c.forget)
+	}
+}
+
+// forget drops the cards that were kept long enough.
+func (c *Catalog) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now, before := time.Now(), len(c.absent)
+	maps.DeleteFunc(c.absent, func(_ string, a absentee) bool { return !now.Before(a.until) })
+	if len(c.absent) < before {
+		c.publish()
+	}
+}
+
+// read decodes a change. there is false for a card that is gone or cannot be read.
+func (c *Catalog) read(e bus.Entry) (card events.Card, there bool) {
 	if e.Deleted {
-		delete(cards, e.Key)
-		return had
+		return events.Card{ID: e.Key}, false
 	}
 	card, err := read(e)
 	if err != nil {
 		c.log.Warn("ignoring an invalid card", "expert", e.Key, "error", err)
-		delete(cards, e.Key)
-		return had
+		return events.Card{ID: e.Key}, false
 	}
-	cards[e.Key] = card
-	return !had || !reflect.DeepEqual(old, card)
+	return card, true
 }
 
 // read decodes a card. It drops the fields that every heartbeat changes, who announced the card and when, and those about
@@ -176,18 +252,16 @@ func read(e bus.Entry) (events.Card, error) {
 // builtin reports whether an expert comes with the program.
 func builtin(card events.Card) bool { return slices.Contains(card.Tags, events.BuiltinTag) }
 
-// publish makes a set of cards visible to planning. Built-in experts are left out if there are others.
-func (c *Catalog) publish(cards map[string]events.Card) {
-	list := make([]events.Card, 0, len(cards))
-	for _, card := range cards {
-		list = append(list, card)
+// publish makes the cards visible to planning. Built-in experts are left out if there are others. The caller holds the lock.
+func (c *Catalog) publish() {
+	list := slices.AppendSeq(make([]events.Card, 0, len(c.present)+len(c.absent)), maps.Values(c.present))
+	for _, a := range c.absent { // any order: they are sorted below.
+		list = append(list, a.card)
 	}
 	slices.SortFunc(list, func(a, b events.Card) int { return cmp.Compare(a.ID, b.ID) })
 	if own := slices.DeleteFunc(slices.Clone(list), builtin); len(own) > 0 {
 		list = own
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.cards = list
 	close(c.changed)
 	c.changed = make(chan struct{})

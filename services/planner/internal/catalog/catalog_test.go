@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
@@ -84,6 +86,122 @@ func TestCardsComeAndGo(t *testing.T) {
 		}
 		w.becomes("b", "before")
 		w.becomes("before") // b has outlived its runner's last heartbeat.
+	})
+}
+
+// keeps fails the test if the cards change before a time has passed, after which they are these.
+func (w *follower) keeps(d time.Duration, want ...string) {
+	w.Helper()
+	for late := time.After(d); ; {
+		_, changed := w.cards.Cards()
+		if !cmp.Equal(w.ids(), want) {
+			w.Fatalf("the cards are %v, want %v", w.ids(), want)
+		}
+		select {
+		case <-changed:
+		case <-late:
+			return
+		}
+	}
+}
+
+func TestACardThatExpiredStaysForAWhile(t *testing.T) {
+	follow(t, func(t *testing.T, w *follower) {
+		w.put("a", events.Card{ID: "a"}, 30*time.Second)
+		w.put("b", events.Card{ID: "b"}, 30*time.Second)
+		w.becomes("a", "b", "before")
+		w.keeps(45*time.Second, "a", "b", "before")
+		w.put("a", events.Card{ID: "a"}, 0) // Its runner was away for a moment only.
+		w.keeps(12*time.Second, "a", "b", "before")
+		began := time.Now()
+		w.becomes("a", "before")
+		if waited := time.Since(began); waited > 5*time.Second {
+			t.Errorf("a card whose runner is gone is known for %s too long", waited)
+		}
+		w.keeps(time.Hour, "a", "before")
+	})
+}
+
+func TestACardThatWasWithdrawnAfterItExpiredGoesAtOnce(t *testing.T) {
+	follow(t, func(t *testing.T, w *follower) {
+		w.put("a", events.Card{ID: "a"}, 30*time.Second)
+		w.becomes("a", "before")
+		w.keeps(35*time.Second, "a", "before")
+		if err := w.Bus.Experts().Delete(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.keeps(0, "before")
+	})
+}
+
+// outage has the server be away for a time, and returns when the catalog has read the bucket again.
+func (w *follower) outage(d time.Duration, away func()) {
+	w.Helper()
+	back := make(chan struct{}, 1)
+	stop := w.Bus.OnReconnect(func() { back <- struct{}{} })
+	defer stop()
+	w.Server.Stop()
+	away()
+	<-time.After(d)
+	w.Server.Start()
+	<-back
+	w.again <- struct{}{}
+	<-time.After(3 * time.Second) // The bucket could not be read at once, perhaps.
+}
+
+func TestCardsThatExpiredDuringAnOutageStayForAWhile(t *testing.T) {
+	follow(t, func(t *testing.T, w *follower) {
+		w.put("a", events.Card{ID: "a"}, 30*time.Second)
+		w.put("b", events.Card{ID: "b"}, 30*time.Second)
+		w.becomes("a", "b", "before")
+		w.outage(10*time.Minute, func() {})
+		w.keeps(20*time.Second, "a", "b", "before")
+		w.put("a", events.Card{ID: "a"}, 0)
+		began := time.Now()
+		w.becomes("a", "before")
+		if waited := time.Since(began); waited > 10*time.Second {
+			t.Errorf("a card whose runner is gone is known for %s too long", waited)
+		}
+	})
+}
+
+func TestACardThatWasWithdrawnUnseenGoesWithTheNextReading(t *testing.T) {
+	follow(t, func(t *testing.T, w *follower) {
+		b := &blind{KV: w.Bus.Experts()}
+		cards, again, ready := catalog.New(b, slog.New(slog.DiscardHandler)), make(chan struct{}), make(chan struct{})
+		w.Start("blind", host.Settings{}, func(ctx context.Context, _ *host.Process) error {
+			return cards.Run(ctx, func() { close(ready) }, again)
+		})
+		<-ready
+		b.blind.Store(true)
+		if err := w.Bus.Experts().Delete(t.Context(), "before"); err != nil {
+			t.Fatal(err)
+		}
+		w.becomes()
+		if list, _ := cards.Cards(); len(list) != 1 {
+			t.Fatalf("%d cards", len(list))
+		}
+		b.blind.Store(false)
+		again <- struct{}{}
+		synctest.Wait()
+		if list, _ := cards.Cards(); len(list) != 0 {
+			t.Errorf("%d cards", len(list))
+		}
+	})
+}
+
+// blind is a bucket whose changes are not seen for a time, as during an interruption of the connection.
+type blind struct {
+	bus.KV
+	blind atomic.Bool
+}
+
+func (b *blind) Watch(ctx context.Context, ready func(), seen func(bus.Entry)) (stop func(), err error) {
+	return b.KV.Watch(ctx, ready, func(e bus.Entry) {
+		if !b.blind.Load() {
+			seen(e)
+		}
 	})
 }
 

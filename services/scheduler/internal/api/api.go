@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/budget"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/intake"
@@ -137,6 +138,9 @@ func (v *API) why(ctx context.Context, body []byte) (any, error) {
 	blockers := job.Why(r.SubJob)
 	if r.SubJob != "" && len(blockers) == 0 {
 		return nil, &events.Fault{Code: events.CodeNotFound, Field: "subjob", Message: fmt.Sprintf("job %s has no SubJob %.80q", r.ID, r.SubJob), Hint: "jobgraph describe " + r.ID}
+	}
+	if f := v.gate.Ask(ctx); f != nil && f.Field == "disk" && !job.Status.Terminal() { // What nobody can store comes before every other reason.
+		blockers = append([]graph.Blocker{{Code: f.Field, Message: f.Message + ": " + f.Cause, Unblock: f.Hint}}, blockers...)
 	}
 	return map[string]any{"job_id": r.ID, "status": job.Status, "blockers": blockers}, nil
 }

@@ -77,7 +77,7 @@ func (s supply) pools(ctx context.Context, _ []byte) (any, error) {
 			facts[pool] = bus.ConsumerFacts{} // No worker has served it yet.
 		}
 	}
-	list := verb.PoolList{Pools: []verb.PoolLine{}, Admission: s.view.gate.Fault(ctx)}
+	list := verb.PoolList{Pools: []verb.PoolLine{}, Admission: s.view.gate.Ask(ctx)}
 	for _, name := range slices.Sorted(maps.Keys(facts)) { // A pool's queue of batches sorts after the pool.
 		if slices.Contains(internal, name) {
 			continue

@@ -111,10 +111,14 @@ func (d *door) admit(ctx, work context.Context) {
 	if err := d.hall.tell(time.Now()); err != nil {
 		d.Logger.Warn("cannot report requests as in progress", "error", err)
 	}
+	most := mostHeld
 	if !d.open(ctx) {
-		return
+		if !d.Gate.Try() {
+			return
+		}
+		most = 1
 	}
-	for room := d.room(); room > 0 && !d.hall.empty(); room-- {
+	for room := min(d.room(), most); room > 0 && !d.hall.empty(); room-- {
 		size := min(max(d.hall.head().size, leastBytes), bytesAtOnce)
 		if d.bytes+size > bytesAtOnce {
 			return // There will be room when a request in progress is settled.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,6 +59,7 @@ type lobby struct {
 	diary *diary
 	load  *scale
 	most  int
+	mute  atomic.Bool // What the server is said to be.
 	stop  func() error
 }
 
@@ -75,9 +77,17 @@ func (l *lobby) open() {
 	if err != nil {
 		l.Fatal(err)
 	}
+	gate := NewGate(func(context.Context) (bus.StreamFacts, error) { return bus.StreamFacts{}, nil }, 0, 1)
+	began := time.Now()
+	gate.Mute = func() bus.Mute {
+		if l.mute.Load() {
+			return bus.Mute{Subjects: []string{"jobs.event"}, Since: began, Last: began}
+		}
+		return bus.Mute{}
+	}
 	consumer := Consumer{
 		Admitter: NewAdmitter(l.Names, l.diary, nil, DefaultRules()), Load: l.load, Most: l.most, Queue: queue, Teller: l.Bus, Meter: counts{},
-		Gate:   NewGate(func(context.Context) (bus.StreamFacts, error) { return bus.StreamFacts{}, nil }, 0, 1),
+		Gate:   gate,
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	l.stop = l.Start("intake", host.Settings{}, func(ctx context.Context, p *host.Process) error { return consumer.Run(p.Intake(), ctx) }).StopAtEnd().Stop
@@ -209,6 +219,29 @@ func TestALargeRequestDoesNotOvertake(t *testing.T) {
 		}
 		if got := l.diary.admitted(); got[len(got)-1] != "large" {
 			t.Errorf("admitted %q, want the large one last", got)
+		}
+	})
+}
+
+func TestOneWaitingRequestFindsOutThatAMuteServerStoresAgain(t *testing.T) {
+	inLobby(t, 0, func(l *lobby) {
+		l.mute.Store(true)
+		<-time.After(time.Minute)
+		for i := range 5 {
+			l.ask("j"+strconv.Itoa(i), "")
+		}
+		<-time.After(lookEvery)
+		if got := len(l.diary.admitted()); got > 1 {
+			t.Errorf("%d are admitted at once, while nothing is stored", got)
+		}
+		<-time.After(2*tryEvery + lookEvery)
+		if got := len(l.diary.admitted()); got < 2 || got > 3 {
+			t.Errorf("%d have tried within %s, want 2 or 3", got, 2*tryEvery)
+		}
+		l.mute.Store(false)
+		<-time.After(2 * lookEvery)
+		if got := len(l.diary.admitted()); got != 5 {
+			t.Errorf("%d are admitted when the server stores again, want 5", got)
 		}
 	})
 }

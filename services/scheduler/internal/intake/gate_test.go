@@ -46,3 +46,87 @@ func TestAFullDiskRefusesAtOnceAndAFullLogPointsToTheQueue(t *testing.T) {
 		}
 	})
 }
+
+// While the server is mute nothing is admitted, but for one request now and then, without which nobody would find out that it stores again.
+func TestAMuteServerClosesTheGateAndOneRequestTries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m bus.Mute
+		g := NewGate(func(context.Context) (bus.StreamFacts, error) { return bus.StreamFacts{}, nil }, 0, 1)
+		g.Mute = func() bus.Mute { return m }
+		var told []string
+		g.Told = func(reason string) { told = append(told, reason) }
+		refused := func(when string, want bool) {
+			t.Helper()
+			f := g.Refusal(t.Context(), "q")
+			if (f != nil) != want {
+				t.Errorf("%s: %v", when, f)
+			}
+			if f != nil && (f.Field != "disk" || !strings.Contains(f.Cause, "acknowledged nothing on jobs.event") || !strings.Contains(f.Hint, "restart it") || !strings.HasSuffix(f.Hint, "submit again")) {
+				t.Errorf("%s: %+v", when, f)
+			}
+		}
+		refused("it acknowledges", false)
+		if g.Try() {
+			t.Error("an open gate is tried")
+		}
+		m = bus.Mute{Subjects: []string{"jobs.event"}, Since: time.Now(), Last: time.Now()}
+		<-time.After(lookEvery)
+		refused("it is mute", true)
+		<-time.After(tryEvery - lookEvery - time.Millisecond)
+		refused("it has just been asked", true)
+		<-time.After(time.Millisecond)
+		refused("one tries", false)
+		refused("another one", true)
+		<-time.After(5 * time.Second)
+		m.Last = time.Now() // What was tried was not stored.
+		<-time.After(tryEvery - time.Millisecond)
+		refused("the second time", true)
+		<-time.After(time.Millisecond)
+		refused("one more tries", false)
+		m = bus.Mute{}
+		<-time.After(lookEvery)
+		refused("it acknowledges again", false)
+		if len(told) != 2 || told[1] != "" {
+			t.Errorf("told %q", told)
+		}
+	})
+}
+
+// Who asks why nothing is admitted learns of a server that stores nothing even if nobody has published anything.
+func TestAskingTheGateFindsOutWhetherTheServerStoresAnything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var stored error
+		asked := 0
+		g := NewGate(func(context.Context) (bus.StreamFacts, error) { return bus.StreamFacts{}, nil }, 0, 1)
+		g.Probe = func(ctx context.Context) error {
+			if asked++; !errors.Is(stored, bus.ErrUnknown) {
+				return stored
+			}
+			<-ctx.Done()
+			return errors.Join(stored, ctx.Err())
+		}
+		for _, c := range []struct {
+			name   string
+			stored error
+			after  time.Duration
+			asked  int
+			cause  string
+		}{
+			{"it stores", nil, 0, 1, ""},
+			{"it is known to store", bus.ErrUnknown, probeEvery - time.Millisecond, 1, ""},
+			{"it does not answer", bus.ErrUnknown, time.Millisecond, 2, "the server has acknowledged nothing within 3s"},
+			{"it still does not", bus.ErrUnknown, 0, 3, "the server has acknowledged nothing within 1s"},
+			{"it says that it is full", bus.ErrFull, 0, 4, bus.ErrFull.Error()},
+			{"it cannot be asked", bus.ErrNotPermitted, 0, 5, ""},
+		} {
+			stored = c.stored
+			<-time.After(c.after)
+			f := g.Ask(t.Context())
+			if asked != c.asked || (f == nil) != (c.cause == "") {
+				t.Errorf("%s: asked %d times, %v", c.name, asked, f)
+			} else if f != nil && (f.Field != "disk" || !strings.Contains(f.Cause, c.cause) || f.Hint != bus.MuteHint) {
+				t.Errorf("%s: %+v", c.name, f)
+			}
+		}
+	})
+}
