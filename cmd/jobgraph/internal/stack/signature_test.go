@@ -148,3 +148,30 @@ func TestAnImportKeepsAnswers(t *testing.T) {
 		t.Errorf("set aside: %+v, %v", dead, err)
 	}
 }
+
+// A request names its user where everyone who reads it finds the same one. What follows its end is read by some and not by others, and the
+// request of a schedule has a user of its own.
+func TestARequestNamesNobodyButTheUserOfItsKey(t *testing.T) {
+	s := castle(t)
+	v := s.asking()
+	for _, c := range []struct{ by, verb, body string }{
+		{"eve", "answer", `{"id":"` + v.job + `","request":"` + v.request + `","answer":"yes","by":"boss"} x`},
+		{"eve", "sessions.rename", `{"id":"` + v.session + `","user":"boss","title":"hers"} x`},
+		{"eve", "users.set", `{"user":"boss","timezone":"Asia/Tokyo"}{}`},
+		{"olga", "schedule.create", `{"id":"hers","schedule":{"interval_minutes":60},"request":{"goal":"x","expert":"Shout Expert","user":"boss","session":"` + v.session + `"}}`},
+	} {
+		b := s.enter(c.by).Bus()
+		answer, fault, err := b.Services().Request(t.Context(), b.Names().API(c.verb), []byte(c.body))
+		if fault == nil || err != nil {
+			t.Errorf("%s in the name of the boss: %s %v", c.verb, answer, err)
+		}
+	}
+	olga := s.enter("olga").Bus()
+	made, fault, err := olga.Services().Request(t.Context(), olga.Names().API("schedule.create"), []byte(`{"id":"own","schedule":{"interval_minutes":60},"request":{"goal":"x","expert":"Shout Expert"}}`))
+	if fault != nil || err != nil || !strings.Contains(string(made), `"user":"olga"`) {
+		t.Errorf("her own schedule: %s %v %v", made, fault, err)
+	}
+	if !s.asks(v) {
+		t.Error("the question of the boss is answered")
+	}
+}
