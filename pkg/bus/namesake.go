@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/near"
 )
 
 // A plan names an expert by its id or by its name, and finds it by the id first. So a card whose id or name is that of an expert of another
@@ -19,7 +19,7 @@ func called(card []byte) []string {
 		Name string `json:"name"`
 	}
 	_ = json.Unmarshal(card, &c) // A card that cannot be read is found by no name.
-	return slices.DeleteFunc([]string{events.PlainName(c.ID), events.PlainName(c.Name)}, func(name string) bool { return name == "" })
+	return slices.DeleteFunc([]string{near.Form(c.ID), near.Form(c.Name)}, func(name string) bool { return name == "" })
 }
 
 // namesake refuses the card of an expert of a pool if plans find an expert of another pool by one of its names. was is the card that the expert

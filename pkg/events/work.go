@@ -2,7 +2,6 @@ package events
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events/toolset"
@@ -150,11 +149,4 @@ type Card struct {
 	Batches      bool            `json:"batches,omitempty"`       // Batches is true if the runner also accepts batches of work of its pool.
 	Runner       string          `json:"runner,omitempty"`        // Runner is the runner that announced the card.
 	Seen         time.Time       `json:"seen,omitzero"`           // Seen is when the card was last announced.
-}
-
-// PlainName returns the form in which plans find an expert by its id or name: in lower case, without brackets around it, and with one spelling
-// of what separates its words, since models write [agent_1] for agent-1.
-func PlainName(name string) string {
-	name = strings.TrimSpace(strings.Trim(strings.TrimSpace(name), "[]"))
-	return strings.ToLower(strings.NewReplacer("_", "-", " ", "-").Replace(name))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/near"
 )
 
 // catalog finds cards by the names that plans use, ignoring case.
@@ -29,8 +30,8 @@ func newCatalog(cards []events.Card) *catalog {
 		card := &c.cards[i]
 		file(c.byID, card.ID, i)
 		file(c.byName, card.Name, i)
-		file(c.byForm, events.PlainName(card.ID), i)
-		file(c.byForm, events.PlainName(card.Name), i)
+		file(c.byForm, near.Form(card.ID), i)
+		file(c.byForm, near.Form(card.Name), i)
 		for _, word := range slices.Concat(card.Tags, card.Skills) {
 			file(c.byTag, word, i)
 		}
@@ -63,7 +64,7 @@ func (c *catalog) find(name string) []int {
 			return hits
 		}
 	}
-	return c.byForm[events.PlainName(name)]
+	return c.byForm[near.Form(name)]
 }
 
 // plannable lists the enabled cards that plans may use, sorted by id.
