@@ -89,6 +89,8 @@ func TestARequestIsInTheNameOfItsKey(t *testing.T) {
 		{"no JSON", "stop", signature{ann, true, nil}, `{`, "", events.CodeMalformed},
 		{"another name before something else", "stop", signature{ann, true, nil}, `{"by":"boss"} x`, "", events.CodeMalformed},
 		{"two objects", "stop", signature{ann, true, nil}, `{"by":"boss"}{"by":"ann"}`, "", events.CodeMalformed},
+		{"two spellings", "stop", signature{gateway, true, nil}, `{"by":"ann","BY":"boss"}`, "", events.CodeMalformed},
+		{"two spellings with another letter", "sessions.stop", signature{gateway, true, nil}, `{"user":"ann","uſer":"boss"}`, "", events.CodeMalformed},
 		{"no object", "stop", signature{ann, true, nil}, `[{"by":"boss"}]`, "", events.CodeMalformed},
 		{"an id that is JSON, too", "stop", signature{ann, true, nil}, `null`, `{"by":"ann","id":"null"}`, ""},
 	} {
