@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -30,7 +31,7 @@ func (s Services) namesake(ctx context.Context, pool string, card, was []byte) e
 		return nil
 	}
 	list, err := s.bus.Experts().List(ctx)
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrNotFound) { // Without the bucket there are no others.
 		return err
 	}
 	for _, e := range list {
