@@ -71,7 +71,12 @@ func TestSomeoneOutsideFollowsStreamsWithoutAConsumer(t *testing.T) {
 
 func card(t *testing.T, id, pool string) []byte {
 	t.Helper()
-	return musttest.JSON(t, events.Card{ID: id, Name: id, Kind: "command", Pool: pool})
+	return named(t, id, id, pool)
+}
+
+func named(t *testing.T, id, name, pool string) []byte {
+	t.Helper()
+	return musttest.JSON(t, events.Card{ID: id, Name: name, Kind: "command", Pool: pool})
 }
 
 func TestASchedulerWritesForRunnersWhatIsTheirs(t *testing.T) {
@@ -107,6 +112,14 @@ func TestASchedulerWritesForRunnersWhatIsTheirs(t *testing.T) {
 		{"a card of another pool", func() error { return put(a, "y", card(t, "y", "b")) }, bus.ErrNotPermitted},
 		{"a card under another id", func() error { return put(a, "y", card(t, "z", "a")) }, bus.ErrRefused},
 		{"the expert of another pool", func() error { return put(bc, "x", card(t, "x", "b")) }, bus.ErrNotPermitted},
+		{"a card by the name of another pool's expert", func() error { return put(bc, "a1", named(t, "a1", "[X]", "b")) }, bus.ErrNotPermitted},
+		{"a card whose id is such a name", func() error {
+			return errors.Join(put(a, "w-1", named(t, "w-1", "Write It", "a")), put(bc, "write_it", card(t, "write_it", "b")))
+		}, bus.ErrNotPermitted},
+		{"a new name of another pool's expert", func() error {
+			return errors.Join(put(bc, "b1", card(t, "b1", "b")), put(bc, "b1", named(t, "b1", "write-it", "b")))
+		}, bus.ErrNotPermitted},
+		{"the name of an expert of the same pool", func() error { return put(a, "w-2", named(t, "w-2", "Write It", "a")) }, nil},
 		{"the end of another pool's card", func() error { return bc.Experts().Delete(t.Context(), "x") }, bus.ErrNotPermitted},
 		{"facts of an expert of the own pool", func() error { return remember(a, "fact.u.x") }, nil},
 		{"facts that another has written", func() error { _, err := a.Memory().Update(t.Context(), "fact.u.x", []byte(`2`), 0); return err }, bus.ErrConflict},

@@ -168,7 +168,7 @@ func (o Blobs) only(ctx context.Context, job, digest string) (*blobInfo, uint64,
 	if err != nil {
 		return nil, 0, err
 	}
-	_, err = o.bus.direct(ctx, o.stream(), query{Seq: at + 1, NextFor: o.subject(job, digest)})
+	_, err = o.bus.leader(ctx, o.stream(), query{Seq: at + 1, NextFor: o.subject(job, digest)}) // The header of another one could make it look as if there were none.
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return info, at, nil

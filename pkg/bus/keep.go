@@ -363,6 +363,10 @@ func (s Services) writeCard(ctx context.Context, pool, expert string, r keeping)
 	case r.Op == keepFacts:
 		r.Op = keepPut
 		return s.apply(ctx, s.bus.Memory(), r.Key, r)
+	case r.Op == keepPut:
+		if err := s.namesake(ctx, pool, r.Value, was); err != nil {
+			return 0, err
+		}
 	}
 	return s.apply(ctx, s.bus.Experts(), expert, r)
 }

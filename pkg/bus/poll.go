@@ -16,6 +16,8 @@ import (
 const (
 	pollFirst = 20 * time.Millisecond
 	pollMost  = 250 * time.Millisecond
+	// pollLeader is every which reading of those that find nothing asks the leader.
+	pollLeader = 4
 )
 
 // poll does what follow does, for clients that may not create consumers, since a consumer can make the server write stored
@@ -58,12 +60,18 @@ func (s *Subscription) polls(filter string, filters []string, from uint64) {
 	defer close(s.watched)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	empty := 0 // Readings that have found nothing, since the last one that has.
 	for pause := pollFirst; ; {
 		var batch []Stored
 		next, _, err := s.bus.batch(ctx, s.stream, filter, from, math.MaxUint64, func(m Stored) bool {
 			batch = append(batch, m)
 			return true
 		})
+		if empty++; next > from {
+			empty = 0
+		} else if err == nil && empty%pollLeader == 0 {
+			batch, next, err = s.bus.beyond(ctx, s.stream, filter, from)
+		}
 		if errors.Is(err, ErrNotPermitted) || errors.Is(err, ErrClosed) {
 			s.end(fmt.Errorf("follow %s: %w", s.name, err))
 			return
@@ -82,6 +90,21 @@ func (s *Subscription) polls(filter string, filters []string, from uint64) {
 			return
 		}
 	}
+}
+
+// beyond reads the next message from the leader, and returns where to continue. The header of a message can make a batch look as if it ended
+// before that message, and would end every batch there.
+func (b *Bus) beyond(ctx context.Context, stream, filter string, from uint64) (list []Stored, next uint64, err error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	m, err := b.leader(ctx, stream, query{Seq: from, NextFor: filter})
+	if errors.Is(err, ErrNotFound) {
+		return nil, from, nil
+	}
+	if err != nil {
+		return nil, from, err
+	}
+	return []Stored{m}, m.Seq + 1, nil
 }
 
 // rests waits; it reports whether the subscription continues.

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/seal"
 )
 
 // Requested yields job.requested of every job admitted between two log sequences, both inclusive, in order. Errors:
@@ -31,6 +32,11 @@ func (l *Log) Requests(ctx context.Context) iter.Seq2[Stored, error] {
 			yield(Stored{}, fmt.Errorf("read the requests that wait: %w", err))
 		}
 	}
+}
+
+// Signer is Delivery.Signer for the sender of a queued request.
+func (l *Log) Signer(s Stored) (who *seal.Signer, asked bool, err error) {
+	return l.bus.sealing.signer(&s.Message, s.Time)
 }
 
 // RequestedID returns the job id in a queued request; "" if there is none or it cannot be parsed.

@@ -77,6 +77,13 @@ func Named(m *events.Message) string {
 	return key
 }
 
+// Stamp returns who signed a message and when, as its seal says; "" for none. Nothing is checked. Everyone who repeats the message has to leave
+// it as it is, while the text of the signature can be written in several ways.
+func Stamp(m *events.Message) string {
+	text := m.Get(Header)
+	return text[:max(0, strings.LastIndexByte(text, ' '))]
+}
+
 // opened is a seal that matches its message.
 type opened struct {
 	key string

@@ -64,11 +64,17 @@ func stamped(row *verb.Verb, who *seal.Signer, body []byte) ([]byte, error) {
 		body = []byte(`{"id":"` + string(text) + `"}`)
 	}
 	fields := map[string]json.RawMessage{}
-	if text := bytes.TrimSpace(body); len(text) > 0 && json.Unmarshal(text, &fields) != nil {
-		return body, nil // The verb will say what is wrong with it.
+	if text := bytes.TrimSpace(body); len(text) > 0 {
+		if err := json.Unmarshal(text, &fields); err != nil { // A verb that reads only its beginning would find a user in it whom nobody has checked.
+			return nil, &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: err.Error(), Hint: `send one JSON object, {"id":"…"} at least`}
+		}
 	}
 	for _, field := range row.By {
-		user, err := who.Named(take(fields, field))
+		given, err := take(fields, field)
+		if err != nil {
+			return nil, err
+		}
+		user, err := who.Named(given)
 		if err != nil {
 			return nil, err
 		}
@@ -79,17 +85,23 @@ func stamped(row *verb.Verb, who *seal.Signer, body []byte) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// take removes a field in every spelling that JSON decoding accepts, and returns its text.
-func take(fields map[string]json.RawMessage, field string) (value string) {
-	for name, text := range fields { // any order: with two spellings both users must be permitted, and one is used.
-		if strings.EqualFold(name, field) {
-			if json.Unmarshal(text, &value) != nil {
-				value = string(text)
-			}
-			delete(fields, name)
+// take removes a field in every spelling that JSON decoding accepts, and returns its text. With two spellings nobody could say which one counts.
+func take(fields map[string]json.RawMessage, field string) (value string, err error) {
+	found := false
+	for name, text := range fields { // any order: a second spelling is refused.
+		if !strings.EqualFold(name, field) {
+			continue
 		}
+		if found {
+			return "", &events.Fault{Code: events.CodeMalformed, Field: field, Message: "the request has the field " + field + " in two spellings", Hint: "write it once, in lower case"}
+		}
+		found = true
+		if json.Unmarshal(text, &value) != nil {
+			value = string(text)
+		}
+		delete(fields, name)
 	}
-	return value
+	return value, nil
 }
 
 // Rights returns the roles of a signer for its requests.

@@ -86,7 +86,12 @@ func TestARequestIsInTheNameOfItsKey(t *testing.T) {
 		{"every name", "stop", signature{gateway, true, nil}, `{"by":"boss"}`, `{"by":"boss"}`, ""},
 		{"no one's name", "stop", signature{runner, true, nil}, `{}`, `{}`, ""},
 		{"not even its own name", "stop", signature{runner, true, nil}, `{"by":"a runner"}`, "", events.CodeNotPermitted},
-		{"no JSON", "stop", signature{ann, true, nil}, `{`, `{`, ""}, // The verb will say so.
+		{"no JSON", "stop", signature{ann, true, nil}, `{`, "", events.CodeMalformed},
+		{"another name before something else", "stop", signature{ann, true, nil}, `{"by":"boss"} x`, "", events.CodeMalformed},
+		{"two objects", "stop", signature{ann, true, nil}, `{"by":"boss"}{"by":"ann"}`, "", events.CodeMalformed},
+		{"two spellings", "stop", signature{gateway, true, nil}, `{"by":"ann","BY":"boss"}`, "", events.CodeMalformed},
+		{"two spellings with another letter", "sessions.stop", signature{gateway, true, nil}, `{"user":"ann","uſer":"boss"}`, "", events.CodeMalformed},
+		{"no object", "stop", signature{ann, true, nil}, `[{"by":"boss"}]`, "", events.CodeMalformed},
 		{"an id that is JSON, too", "stop", signature{ann, true, nil}, `null`, `{"by":"ann","id":"null"}`, ""},
 	} {
 		got, who, code := answered(t, c.verb, c.s, c.body)

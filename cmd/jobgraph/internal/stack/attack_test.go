@@ -113,7 +113,7 @@ func attacks() []attack {
 			}
 		}, quarantined, nil},
 	}
-	return slices.Concat(facts, verbs(), kept(), shown(), broker())
+	return slices.Concat(facts, verbs(), kept(), shown(), broker(), names())
 }
 
 // verbs are attacks by requests.
@@ -405,6 +405,22 @@ func broker() []attack {
 		{"the end of a stream", nil, func(h *hand, _ victim) { h.say(api+"STREAM.DELETE.JOBS_LIVE", "") }, func(s *siege, _ victim, _ []*hand) bool {
 			_, err := s.admin.Bus().Streams().Info(s.Context(), "JOBS_LIVE")
 			return err != nil
+		}, nil},
+	}
+}
+
+// names are attacks by names that others have. They leave work in the pool of an attacker.
+func names() []attack {
+	return []attack{
+		{"the name of an expert", (*siege).famous, func(h *hand, v victim) {
+			card := fmt.Sprintf(`{"id":"a-%s","name":%q,"description":"forged","kind":"command","pool":"m"}`, v.pool, v.request)
+			h.say("$KV.JOBS_EXPERTS.a-"+v.pool, card)
+			request, _ := json.Marshal(map[string]any{"op": "put", "value": []byte(card)}) // The value can be encoded.
+			h.say("jobs.card.m.a-"+v.pool, string(request))
+		}, func(s *siege, v victim, _ []*hand) bool {
+			of, _ := s.begin(events.Request{Goal: "wait", Plan: json.RawMessage(`{"subjobs":[{"id":"a","goal":"wait","expert":"` + v.request + `"}]}`)}, events.KindGraphCreated)
+			log, err := s.admin.Logs().Fold(s.Context(), of.job, 0)
+			return err == nil && log.Node("a").Pool == "m"
 		}, nil},
 	}
 }

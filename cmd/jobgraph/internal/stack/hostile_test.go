@@ -287,6 +287,18 @@ func (s *siege) of(pool string) victim {
 	return victim{job: "j-" + strings.ToLower(rand.Text()), subjob: "a", pool: pool}
 }
 
+// famous returns the name of an expert of a pool without a runner, as request.
+func (s *siege) famous() victim {
+	s.Helper()
+	v := s.unheard()
+	v.request = "The Famous " + v.pool
+	card := fmt.Sprintf(`{"id":%q,"name":%q,"description":"Waits for ever.","kind":"command","pool":%q}`, v.pool, v.request, v.pool)
+	if _, err := s.admin.Bus().Experts().Put(s.Context(), v.pool, []byte(card), 0); err != nil {
+		s.Fatal(err)
+	}
+	return v
+}
+
 // wait submits a job of unserved.
 func (s *siege) wait(v victim) {
 	s.Helper()

@@ -1,7 +1,9 @@
 package stack_test
 
 import (
+	"bytes"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
+	"github.com/jobgraph/jobgraph/pkg/seal"
 )
 
 // An event that someone with every permission writes by hand has no signature: it changes nothing, becomes a dead letter with the
@@ -146,5 +150,101 @@ func TestAnImportKeepsAnswers(t *testing.T) {
 	s.passed()
 	if dead, err := s.admin.DeadLetters().List(t.Context()); err != nil || len(dead) != 0 {
 		t.Errorf("set aside: %+v, %v", dead, err)
+	}
+}
+
+// A request names its user where everyone who reads it finds the same one. What follows its end is read by some and not by others, and the
+// request of a schedule has a user of its own.
+func TestARequestNamesNobodyButTheUserOfItsKey(t *testing.T) {
+	s := castle(t)
+	v := s.asking()
+	for _, c := range []struct{ by, verb, body string }{
+		{"eve", "answer", `{"id":"` + v.job + `","request":"` + v.request + `","answer":"yes","by":"boss"} x`},
+		{"eve", "sessions.rename", `{"id":"` + v.session + `","user":"boss","title":"hers"} x`},
+		{"eve", "users.set", `{"user":"boss","timezone":"Asia/Tokyo"}{}`},
+		{"olga", "schedule.create", `{"id":"hers","schedule":{"interval_minutes":60},"request":{"goal":"x","expert":"Shout Expert","user":"boss","session":"` + v.session + `"}}`},
+	} {
+		b := s.enter(c.by).Bus()
+		answer, fault, err := b.Services().Request(t.Context(), b.Names().API(c.verb), []byte(c.body))
+		if fault == nil || err != nil {
+			t.Errorf("%s in the name of the boss: %s %v", c.verb, answer, err)
+		}
+	}
+	olga := s.enter("olga").Bus()
+	made, fault, err := olga.Services().Request(t.Context(), olga.Names().API("schedule.create"), []byte(`{"id":"own","schedule":{"interval_minutes":60},"request":{"goal":"x","expert":"Shout Expert"}}`))
+	if fault != nil || err != nil || !strings.Contains(string(made), `"user":"olga"`) {
+		t.Errorf("her own schedule: %s %v %v", made, fault, err)
+	}
+	if !s.asks(v) {
+		t.Error("the question of the boss is answered")
+	}
+}
+
+// written returns a request that the boss has signed.
+func (s *siege) written(body string) events.Message {
+	s.Helper()
+	m := events.Message{Subject: s.admin.Names().Request(), Header: map[string][]string{}, Body: []byte(body)}
+	key, err := seal.Read(musttest.Read(s, s.options("boss").NKey))
+	if err == nil {
+		err = key.Seal(&m, time.Now())
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	return m
+}
+
+// Whoever stops a job whose request still waits in the queue has it admitted, in the name of its sender.
+func TestAJobThatIsStoppedInTheQueueIsThatOfItsSender(t *testing.T) {
+	s := castleIn(t, func(name string) (value string, ok bool) { return "1", name == "JOBGRAPH_INTAKE_HIGH_WATER" })
+	for range 3 {
+		s.publish(events.Message{Subject: "jobs.event.none", Body: bytes.Repeat([]byte("x"), 400<<10)})
+	}
+	s.closed(true)
+	boss := s.attacker("boss")
+	boss.send(s.written(`{"id":"waits","goal":"once","expert":"Shout Expert"}`))
+	s.until("the request", func() bool { return s.last("JOBS_INTAKE", "jobs.request") != "" })
+	if err := s.enter("olga").Stop(t.Context(), "waits", events.StopRequested{}); err != nil {
+		t.Fatal(err)
+	}
+	log, err := s.admin.Logs().Fold(t.Context(), "waits", 0)
+	if err != nil || log.Request() == nil || log.Request().Request.User != "boss" || log.Job.Status != events.Stopped {
+		t.Errorf("%+v, %v", log.Request(), err)
+	}
+}
+
+// Everyone who reads the queue may send a request again that another has signed, with other headers than those that are signed: it is the same job.
+func TestASignedRequestIsOneJobHoweverOftenOthersSendIt(t *testing.T) {
+	s := castle(t)
+	m := s.written(`{"goal":"once","expert":"Shout Expert"}`)
+	text := m.Get(seal.Header)
+	same := text[:len(text)-1] + string(text[len(text)-1]+1) // Its last letter has bits that mean nothing.
+	s.attacker("boss").send(m)
+	eve := s.attacker("eve")
+	for _, header := range [][2]string{{"X", "y"}, {events.HeaderMsgID, "again"}, {events.HeaderSource, "elsewhere"}, {seal.Header, same}} {
+		again := m
+		again.Header = maps.Clone(m.Header)
+		again.Header[header[0]] = []string{header[1]}
+		eve.send(again)
+	}
+	if err := eve.nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	s.until("the end of the queue", func() bool {
+		queue, err := s.admin.Bus().Streams().Info(t.Context(), s.admin.Names().Intake)
+		return err == nil && queue.LastSeq >= 5 && queue.Messages == 0
+	})
+	log, err := s.admin.Bus().Streams().Info(t.Context(), s.admin.Names().Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, err := range s.admin.Bus().Log().Requested(t.Context(), 1, log.LastSeq) {
+		if n++; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d jobs", n)
 	}
 }

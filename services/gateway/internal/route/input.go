@@ -197,8 +197,23 @@ func (c *call) body() *events.Fault {
 	return nil
 }
 
+// spelled refuses a field that a service would take for another one, whose value is checked here: services ignore the case of letters.
+func (c *call) spelled(in map[string]json.RawMessage) *events.Fault {
+	for name := range in { // any order: one of them is reported.
+		for field := range c.gateway.inputs[c.verb.Name] {
+			if name != field && strings.EqualFold(name, field) {
+				return &events.Fault{Code: events.CodeUnknownField, Field: clip(name), Message: "there is no such field", Hint: "write " + field}
+			}
+		}
+	}
+	return nil
+}
+
 // stamp sets the user. Only an admin may name another one.
 func (c *call) stamp(in map[string]json.RawMessage) *events.Fault {
+	if fault := c.spelled(in); fault != nil {
+		return fault
+	}
 	for _, name := range c.verb.By {
 		var given string
 		if text, ok := in[name]; ok && json.Unmarshal(text, &given) != nil {

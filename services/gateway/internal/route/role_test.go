@@ -157,3 +157,32 @@ func TestARevokedTokenEnds(t *testing.T) {
 	}
 	s.refused(s.request(verb.Viewer, http.MethodGet, "/api/v1/jobs/j", ""), http.StatusUnauthorized, events.CodeUnauthenticated)
 }
+
+// A service ignores the case of the letters in the names of fields, also that of the long s, so another spelling of a field would name a user
+// whom nobody has checked.
+func TestNoOtherSpellingOfAFieldReachesAService(t *testing.T) {
+	asked := 0
+	answer := func([]byte) ([]byte, *events.Fault) {
+		asked++
+		return []byte(`{"inputs":[]}`), nil
+	}
+	s := open(t, answers{"answer": answer, "users.set": answer, "sessions.rename": answer, "stop": answer}, nil)
+	for _, c := range []struct {
+		role               verb.Role
+		method, path, body string
+	}{
+		{verb.Approver, http.MethodPost, "/api/v1/jobs/j/inputs/ask", `{"answer":"yes","BY":"boss"}`},
+		{verb.Approver, http.MethodPost, "/api/v1/jobs/j/inputs/ask", `{"answer":"yes","reque\u017ft":"pay"}`},
+		{verb.Submitter, http.MethodPatch, "/api/v1/users/submitter", `{"timezone":"UTC","u\u017fer":"boss"}`},
+		{verb.Submitter, http.MethodPatch, "/api/v1/sessions/s", `{"title":"x","u\u017fer":"boss"}`},
+		{verb.Operator, http.MethodPost, "/api/v1/jobs/j/stop", `{"Id":"k"}`},
+	} {
+		status, body := s.ask(c.role, c.method, c.path, c.body)
+		if status != http.StatusBadRequest || !strings.Contains(body, string(events.CodeUnknownField)) {
+			t.Errorf("%s %s: %d %s", c.path, c.body, status, body)
+		}
+	}
+	if asked > 0 {
+		t.Errorf("services were asked %d times", asked)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/near"
 )
 
 // catalog finds cards by the names that plans use, ignoring case.
@@ -29,8 +30,8 @@ func newCatalog(cards []events.Card) *catalog {
 		card := &c.cards[i]
 		file(c.byID, card.ID, i)
 		file(c.byName, card.Name, i)
-		file(c.byForm, plain(card.ID), i)
-		file(c.byForm, plain(card.Name), i)
+		file(c.byForm, near.Form(card.ID), i)
+		file(c.byForm, near.Form(card.Name), i)
 		for _, word := range slices.Concat(card.Tags, card.Skills) {
 			file(c.byTag, word, i)
 		}
@@ -50,12 +51,6 @@ func file(index map[string][]int, name string, i int) {
 
 func fold(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
-// plain is a name without brackets around it, and with one spelling of what separates its words: models write [agent_1] for agent-1.
-func plain(name string) string {
-	name = strings.TrimSpace(strings.Trim(strings.TrimSpace(name), "[]"))
-	return strings.NewReplacer("_", "-", " ", "-").Replace(name)
-}
-
 // find returns experts by id, else by name, else by the plain form of either. If several match, only the exact spelling decides.
 func (c *catalog) find(name string) []int {
 	for _, index := range []map[string][]int{c.byID, c.byName} {
@@ -69,7 +64,7 @@ func (c *catalog) find(name string) []int {
 			return hits
 		}
 	}
-	return c.byForm[fold(plain(name))]
+	return c.byForm[near.Form(name)]
 }
 
 // plannable lists the enabled cards that plans may use, sorted by id.

@@ -2,6 +2,7 @@ package planning_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -155,6 +156,15 @@ func TestCardsAreToldWithSkillsTagsAndExamples(t *testing.T) {
 	if strings.Count(s.told(), "\n  example: ") != 5 || strings.Contains(s.told(), strings.Repeat("x", 201)) {
 		t.Errorf("examples are not bounded: %s", s.told())
 	}
+	bare := open(t, "assistant", "g", func(s *planning.Start) { s.Cards = team() })
+	s = open(t, "assistant", "g", func(s *planning.Start) {
+		long := strings.Repeat("x", 400<<10)
+		s.Cards = append(team(), events.Card{ID: "greedy", Name: long, Description: long, Skills: []string{"brief", long}, Tags: slices.Repeat([]string{"tag"}, 100_000), Languages: []string{long}})
+	})
+	if more := len(s.told()) - len(bare.told()); more > 8<<10 {
+		t.Errorf("one card has %d bytes of the prompt", more)
+	}
+	contains(t, s.told(), "skills: brief")
 	s = open(t, "assistant", "g", func(s *planning.Start) { s.Cards = nil })
 	contains(t, s.told(), "No expert is registered")
 }

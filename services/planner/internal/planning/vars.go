@@ -256,7 +256,8 @@ func (s *core) experts() []Expert {
 			continue
 		}
 		e := Expert{
-			ID: c.ID, Name: cmp.Or(c.Name, c.ID), Description: c.Description, Skills: c.Skills, Tags: c.Tags, Languages: c.Languages, Examples: examples(c.Examples, s.start.Examples[c.ID]),
+			ID: c.ID, Name: clip.Marked(cmp.Or(c.Name, c.ID), maxName), Description: clip.Marked(c.Description, maxDescription),
+			Skills: words(c.Skills), Tags: words(c.Tags), Languages: words(c.Languages), Examples: examples(c.Examples, s.start.Examples[c.ID]),
 			Live: c.Seen.IsZero() || s.start.Now.Sub(c.Seen) <= liveFor,
 		}
 		if c.Pure {
@@ -277,11 +278,26 @@ func (s *core) experts() []Expert {
 	return list
 }
 
-// Limits of the examples in prompts, per expert: their number, and the bytes of one.
+// Limits of what prompts say about an expert, in bytes, except for the number of examples. A runner writes the cards of its experts, and one of
+// them must not leave a model no room for anything else.
 const (
-	maxExamples = 5
-	maxExample  = 200
+	maxName        = 200
+	maxDescription = 4000
+	maxWords       = 1000 // Of skills, tags and languages each.
+	maxExamples    = 5
+	maxExample     = 200
 )
+
+// words returns the first of a list that fit.
+func words(list []string) []string {
+	n := 0
+	for i, word := range list {
+		if n += len(word); n > maxWords {
+			return list[:i]
+		}
+	}
+	return list
+}
 
 // examples returns the examples of the card, then requests that the expert got before.
 func examples(lists ...[]string) []string {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 
@@ -89,7 +90,11 @@ func decode(body []byte, into any) error {
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
+	err := d.Decode(into)
+	if err == nil && d.Decode(&struct{}{}) != io.EOF {
+		err = errors.New("there is more after its end")
+	}
+	if err != nil {
 		return &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: err.Error(), Hint: `send one JSON object, {"id":"…"} at least`}
 	}
 	return nil

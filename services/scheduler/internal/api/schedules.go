@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/verb"
+	"github.com/jobgraph/jobgraph/pkg/verb/asker"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/recurring"
 )
 
@@ -49,6 +50,13 @@ func (sc schedules) create(ctx context.Context, body []byte) (any, error) {
 	})
 	for i := range faults {
 		faults[i].Field = strings.TrimSuffix("request."+faults[i].Field, ".")
+	}
+	if who := asker.Of(ctx); who != nil { // Its jobs run in the name of that user.
+		user, err := who.Named(request.User)
+		if err != nil {
+			return nil, err
+		}
+		request.User = user
 	}
 	c.Spec.Request = request
 	if c.ID == "" {

@@ -21,6 +21,10 @@ func (v *API) admitted(ctx context.Context, id string) bool {
 		if bus.RequestedID(m.Body) != id {
 			continue
 		}
+		who, asked, err := v.bus.Log().Signer(m)
+		if ctx, err = intake.WithSender(ctx, who, asked, err); err != nil { // It is a job of its sender, not of who stops it.
+			return false
+		}
 		_, err = v.admitter.Admit(ctx, m.Body, intake.OriginOf(m.Message, intake.QueueName(facts), m.Seq))
 		return err == nil
 	}

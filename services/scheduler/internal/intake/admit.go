@@ -15,6 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/verb/asker"
 )
 
 // MaxRequest is the largest request that is read, in bytes.
@@ -162,7 +163,7 @@ func (a *Admitter) admit(ctx context.Context, body []byte, origin Origin) (Admis
 		return Admission{JobID: r.ID}, events.Faults{{Code: events.CodeMalformed, Message: "the request cannot be written again", Cause: err.Error()}}
 	}
 	if r.ID == "" {
-		r.ID = origin.id(body)
+		r.ID = origin.of(asker.Of(ctx)).id(body)
 	}
 	if r.Schedule != nil {
 		return a.schedule(ctx, r, origin)

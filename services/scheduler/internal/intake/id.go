@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/seal"
 )
 
 // Origin says where a request without an id came from: the same origin means the same job.
@@ -19,6 +20,9 @@ type Origin struct {
 	Seq    uint64
 	// MsgID, Source and EventID are the headers Nats-Msg-Id, ce-source and ce-id; empty if missing.
 	MsgID, Source, EventID string
+	// Seal says who signed the request and when, if its signature counts. Then the headers that nobody signs do not make the id: whoever
+	// repeats the request could change them.
+	Seal string
 	// Nonce makes the id of a request that came by request and reply.
 	Nonce string
 	// Trace is the traceparent of the request, if any. It does not affect the id.
@@ -34,10 +38,21 @@ func QueueName(facts bus.StreamFacts) string {
 
 // OriginOf reads the headers of a queued request.
 func OriginOf(m events.Message, stream string, seq uint64) Origin {
-	return Origin{Stream: stream, Seq: seq, MsgID: m.Get(events.HeaderMsgID), Source: m.Get(events.HeaderSource), EventID: m.Get(events.HeaderID), Trace: m.Get(events.HeaderTrace), Zone: m.Get(events.HeaderZone)}
+	return Origin{Stream: stream, Seq: seq, Seal: seal.Stamp(&m), MsgID: m.Get(events.HeaderMsgID), Source: m.Get(events.HeaderSource), EventID: m.Get(events.HeaderID), Trace: m.Get(events.HeaderTrace), Zone: m.Get(events.HeaderZone)}
 }
 
-// id hashes the most specific origin there is: message id, CloudEvents id, place in the queue, nonce.
+// of returns the origin of a request whose sender is known, or not.
+func (o Origin) of(who *seal.Signer) Origin {
+	if who == nil || who.Key == "" {
+		o.Seal = ""
+	}
+	if o.Seal != "" {
+		o.MsgID, o.Source = "", who.Key
+	}
+	return o
+}
+
+// id hashes the most specific origin there is: message id, CloudEvents id, signature, place in the queue, nonce.
 func (o Origin) id(body []byte) string {
 	from := o.Source
 	if from == "" {
@@ -48,6 +63,8 @@ func (o Origin) id(body []byte) string {
 		return hashID("msg-id", from, o.MsgID)
 	case o.EventID != "":
 		return hashID("ce", from, o.EventID)
+	case o.Seal != "":
+		return hashID("seal", o.Seal, string(body))
 	case o.Seq != 0:
 		return hashID("queue", o.Stream, fmt.Sprint(o.Seq))
 	}
