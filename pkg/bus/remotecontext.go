@@ -19,15 +19,38 @@ func ContextKey(session string) string { return contexts + SessionKey(session) }
 
 // RemoteContext returns the id by which a remote agent knows a session, or "". Errors: ErrUnavailable.
 func (b *Bus) RemoteContext(ctx context.Context, session, expert string) (string, error) {
-	known, _, err := b.remoteContexts(ctx, session)
+	known, _, err := remoteContext{b, session, expert}.all(ctx)
 	return known[expert], err
 }
 
-func (b *Bus) remoteContexts(ctx context.Context, session string) (map[string]string, uint64, error) {
+// SetRemoteContext stores the id by which a remote agent, an expert, knows a session; an empty id removes it. A process that may not write the
+// id asks a scheduler, which writes it for runners of the expert's pool. Errors: ErrUnavailable, ErrNotPermitted.
+func (b *Bus) SetRemoteContext(ctx context.Context, session, expert, id string) error {
+	k, c, err := b.Sessions(), remoteContext{b, session, expert}, ErrNotPermitted
+	if !b.denials.known(k.stream()) {
+		err = c.set(ctx, id, func(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+			return k.UpdateAsync(key, value, revision).Wait(ctx)
+		})
+	}
+	if errors.Is(err, ErrNotPermitted) {
+		b.denials.note(k.stream())
+		err = c.submit(ctx, id)
+	}
+	return err
+}
+
+// remoteContext is the id by which an expert, a remote agent, knows a session.
+type remoteContext struct {
+	bus             *Bus
+	session, expert string
+}
+
+// all returns the ids of the session by expert, and the revision of their entry.
+func (c remoteContext) all(ctx context.Context) (map[string]string, uint64, error) {
 	known := map[string]string{}
-	value, revision, err := b.Sessions().GetLeader(ctx, ContextKey(session))
+	value, revision, err := c.bus.Sessions().GetLeader(ctx, ContextKey(c.session))
 	if err != nil && !errors.Is(err, ErrNotFound) {
-		return nil, 0, fmt.Errorf("read contexts of session %s: %w", session, err)
+		return nil, 0, fmt.Errorf("read contexts of session %s: %w", c.session, err)
 	}
 	if len(value) > 0 && json.Unmarshal(value, &known) != nil || known == nil {
 		known = map[string]string{}
@@ -35,59 +58,45 @@ func (b *Bus) remoteContexts(ctx context.Context, session string) (map[string]st
 	return known, revision, nil
 }
 
-// SetRemoteContext stores the id by which a remote agent, an expert, knows a session; an empty id removes it. A process that may not write the
-// id asks a scheduler, which writes it for runners of the expert's pool. Errors: ErrUnavailable, ErrNotPermitted.
-func (b *Bus) SetRemoteContext(ctx context.Context, session, expert, id string) error {
-	k, err := b.Sessions(), ErrNotPermitted
-	if !b.denials.known(k.stream()) {
-		err = b.setRemoteContext(ctx, session, expert, id, func(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
-			return k.UpdateAsync(key, value, revision).Wait(ctx)
-		})
-	}
-	if errors.Is(err, ErrNotPermitted) {
-		b.denials.note(k.stream())
-		err = b.submitRemoteContext(ctx, session, expert, id)
-	}
-	return err
-}
-
-// setRemoteContext changes the ids of a session until no one else changes them meanwhile.
-func (b *Bus) setRemoteContext(ctx context.Context, session, expert, id string, update func(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)) error {
+// set changes the ids of the session until no one else changes them meanwhile.
+func (c remoteContext) set(ctx context.Context, id string, update func(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)) error {
 	for {
-		known, revision, err := b.remoteContexts(ctx, session)
-		if err != nil || known[expert] == id {
+		known, revision, err := c.all(ctx)
+		if err != nil || known[c.expert] == id {
 			return err
 		}
-		if known[expert] = id; id == "" {
-			delete(known, expert)
+		if known[c.expert] = id; id == "" {
+			delete(known, c.expert)
 		}
 		value, err := json.Marshal(known)
 		if err != nil {
-			return fmt.Errorf("write contexts of session %s: %w", session, err)
+			return c.failed(err)
 		}
-		_, err = update(ctx, ContextKey(session), value, revision)
+		_, err = update(ctx, ContextKey(c.session), value, revision)
 		if !errors.Is(err, ErrConflict) || ctx.Err() != nil {
 			return err
 		}
 	}
 }
 
-// submitRemoteContext asks a scheduler to store an id.
-func (b *Bus) submitRemoteContext(ctx context.Context, session, expert, id string) error {
-	card, _, err := b.Experts().GetLeader(ctx, expert)
+// submit asks a scheduler to store an id.
+func (c remoteContext) submit(ctx context.Context, id string) error {
+	card, _, err := c.bus.Experts().GetLeader(ctx, c.expert)
 	if err != nil {
-		return fmt.Errorf("read the card of %s: %w", expert, err)
+		return fmt.Errorf("read the card of %s: %w", c.expert, err)
 	}
-	_, err = b.Services().submit(ctx, b.names.Card(poolOf(card), expert), keeping{Op: keepContext, Key: session, Value: []byte(id)})
+	_, err = c.bus.Services().submit(ctx, c.bus.names.Card(poolOf(card), c.expert), keeping{Op: keepContext, Key: c.session, Value: []byte(id)})
 	if unknownTo(err) {
-		_, err = instead(err, func() (uint64, error) {
-			return 0, b.setRemoteContext(ctx, session, expert, id, b.Sessions().Update)
-		})
+		_, err = instead(err, func() (uint64, error) { return 0, c.set(ctx, id, c.bus.Sessions().Update) })
 	}
 	if err != nil {
-		return fmt.Errorf("write contexts of session %s: %w", session, err)
+		return c.failed(err)
 	}
 	return nil
+}
+
+func (c remoteContext) failed(err error) error {
+	return fmt.Errorf("write contexts of session %s: %w", c.session, err)
 }
 
 // writeContext stores the id by which an expert knows a session for a runner of its pool.
@@ -95,5 +104,5 @@ func (s Services) writeContext(ctx context.Context, expert string, r keeping) er
 	if r.Key == "" || len(r.Value) > longestContext {
 		return fmt.Errorf("%w: an id of %d bytes for session %.80q, at most %d are kept", ErrRefused, len(r.Value), r.Key, longestContext)
 	}
-	return s.bus.setRemoteContext(ctx, r.Key, expert, string(r.Value), s.bus.Sessions().Update)
+	return remoteContext{s.bus, r.Key, expert}.set(ctx, string(r.Value), s.bus.Sessions().Update)
 }
