@@ -162,7 +162,8 @@ func (i *Items) read(ctx context.Context, subjects []string, after uint64, f fun
 			return err
 		}
 	}
-	for ; more && err == nil && f(other); other, err, more = beside() {
+	for more && err == nil && f(other) {
+		other, err, more = beside()
 	}
 	return err
 }
