@@ -214,8 +214,8 @@ func startUp(t fataler, env host.Env, args []string) (stop func(), where string)
 	}
 	said, err := bufio.NewReader(out).ReadString('\n')
 	if json.Unmarshal([]byte(said), &w) != nil || w.NATS == "" {
-		go func() { _, _ = io.Copy(io.Discard, out) }() // Later output may say why it failed; ends with the program.
-		t.Fatalf("up says %q: %v (exit %d)", said, err, <-code)
+		rest, _ := io.ReadAll(out) // Why it failed; ends with the program.
+		t.Fatalf("up says %q: %v (exit %d)", said+string(rest), err, <-code)
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }() // Later output is not needed; ends with the program.
 	return func() {

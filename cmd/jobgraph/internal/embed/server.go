@@ -180,8 +180,10 @@ func (e *Server) Stop() error {
 	return e.release()
 }
 
+// release unlocks the folder. Closing the file would not be enough: a program that another goroutine is starting at this moment has a copy
+// of the descriptor until it is executed.
 func (e *Server) release() error {
-	err := e.lock.Close()
+	err := errors.Join(syscall.Flock(int(e.lock.Fd()), syscall.LOCK_UN), e.lock.Close())
 	if e.temp.Load() {
 		err = errors.Join(err, os.RemoveAll(e.store))
 	}
