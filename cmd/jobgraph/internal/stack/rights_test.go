@@ -34,10 +34,15 @@ func (s *siege) working() victim {
 // approve has the run of a job ask for an approval.
 func (s *siege) approve(v victim) {
 	s.Helper()
-	s.attacker("admin").forge(events.Event{
-		Kind: events.KindInputRequested, Job: v.job, SubJob: v.subjob, Run: 1, Pool: v.pool, Data: &events.InputRequested{Request: v.request, Kind: events.InputApproval, Prompt: "Pay?"},
+	runner, looks := s.attacker("admin"), 0
+	s.until("the question", func() bool {
+		if looks++; looks%100 == 1 { // A message without an acknowledgement may be lost.
+			runner.forge(events.Event{
+				Kind: events.KindInputRequested, Job: v.job, SubJob: v.subjob, Run: 1, Pool: v.pool, Data: &events.InputRequested{Request: v.request, Kind: events.InputApproval, Prompt: "Pay?"},
+			})
+		}
+		return s.asks(v)
 	})
-	s.until("the question", func() bool { return s.asks(v) })
 }
 
 // approving returns a job of sam that asks for an approval, with a message to its session that the gateway has signed for a submitter.
