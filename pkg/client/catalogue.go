@@ -62,7 +62,7 @@ type ExpiredCard struct {
 	At time.Time `json:"at"` // When it expired.
 }
 
-// Expired returns the cards that have expired within the last minute and were not announced since.
+// Expired returns the cards that have expired within the last minute and were not announced since. Errors: those of the bus.
 func (x Experts) Expired(ctx context.Context) ([]ExpiredCard, error) {
 	entries, err := x.client.bus.Experts().Expired(ctx)
 	list := make([]ExpiredCard, len(entries))

@@ -25,8 +25,8 @@ const (
 	retrySlow     = 5 * time.Second
 )
 
-// Port is the bus. Ready returns nil while there is a connection. The pool of a run may be empty. Send passes a message on without waiting. Confirm does the same
-// and returns the acknowledgement, which comes after that of every earlier message. OnBus implements it with bus.Items.
+// Port is the bus. Ready returns nil while there is a connection. The pool of a run may be empty. Send passes a message on without
+// waiting. Confirm does the same and returns the acknowledgement, which comes after that of every earlier message. OnBus implements it with bus.Items.
 type Port interface {
 	Ready() error
 	Send(job, subjob, pool string, body []byte) error

@@ -95,7 +95,7 @@ func (g experts) list(cards []events.Card) error {
 	return g.app.write(table)
 }
 
-// expiredText says that nobody announces an expert any more, and since when.
+// expiredText says that the card of an expert has expired, how long ago, and what follows.
 func expiredText(x client.ExpiredCard) string {
 	return fmt.Sprintf("%s: it was not announced in time, its card expired %s ago; work for it waits, and 30 s after that plans no longer know it", x.ID, time.Since(x.At).Round(time.Second))
 }

@@ -61,7 +61,7 @@ func (g views) why(h *joblog.Log, c *client.Client, subjob string) error {
 	return g.writeWhy(blockers)
 }
 
-// mute says that the bus stores nothing, which comes before every other reason. It adds nothing if nobody can say so.
+// mute returns the reason that the bus stores nothing. It returns nothing if the bus stores, or if no scheduler answers.
 func (g views) mute(c *client.Client) []graph.Blocker {
 	ctx, cancel := context.WithTimeout(g.app.soft, admissionBound)
 	defer cancel()

@@ -194,7 +194,7 @@ func (s *siege) written(body string) events.Message {
 	return m
 }
 
-// Whoever stops a job whose request still waits in the queue has it admitted, in the name of its sender.
+// A stop of a job whose request still waits in the queue admits the job in the name of its sender.
 func TestAJobThatIsStoppedInTheQueueIsThatOfItsSender(t *testing.T) {
 	s := castleIn(t, func(name string) (value string, ok bool) { return "1", name == "JOBGRAPH_INTAKE_HIGH_WATER" })
 	for range 3 {

@@ -56,19 +56,19 @@ func (t *turn) follow(ctx context.Context, say func(openai.Delta) error, alive f
 	defer end()
 	beat := time.NewTicker(t.gateway.Beat)
 	defer beat.Stop()
-	script, heard := &openai.Transcript{User: t.request.User, Answered: t.answered}, hearing{seq: max(t.live, 1) - 1}
+	script, read := &openai.Transcript{User: t.request.User, Answered: t.answered}, itemPosition{seq: max(t.live, 1) - 1}
 	for {
 		select {
 		case n := <-from:
 			if n.err != nil {
 				return nil, cmp.Or(context.Cause(watched), n.err)
 			}
-			heard.note(n.item)
+			read.note(n.item)
 			if err := take(script, n, say); err != nil {
 				return nil, err
 			}
 			if n.event != nil && n.event.Seq >= head {
-				if err := t.shown(ctx, script, &heard, say); err != nil {
+				if err := t.catchUp(ctx, script, &read, say); err != nil {
 					return nil, err
 				}
 				if a, err := t.conclude(ctx, script, say); a != nil || err != nil {
@@ -139,14 +139,14 @@ func (t *turn) show(ctx context.Context, pass func(news) bool) bool {
 	return true
 }
 
-// hearing is how far the stored live items of an answer were heard: up to a message, with some of its items.
-type hearing struct {
+// itemPosition is how far the stored live items of an answer have been read: up to a message, with some of its items.
+type itemPosition struct {
 	seq   uint64
 	items map[string]bool
 }
 
 // note takes an item into account, and reports whether it is new. Items that are not stored are new.
-func (h *hearing) note(i *client.LiveItem) bool {
+func (h *itemPosition) note(i *client.LiveItem) bool {
 	if i == nil || i.Seq == 0 {
 		return true
 	}
@@ -161,14 +161,14 @@ func (h *hearing) note(i *client.LiveItem) bool {
 	return true
 }
 
-// shown reads the live items that are stored and were not heard yet when the answer ends: what a quick step showed may be on its way
-// here behind the end of its job. Errors: those of say.
-func (t *turn) shown(ctx context.Context, script *openai.Transcript, heard *hearing, say func(openai.Delta) error) error {
+// catchUp reads the live items that are stored and not yet read when the answer ends: the end of a quick job may arrive before what its
+// steps showed. Errors: those of say.
+func (t *turn) catchUp(ctx context.Context, script *openai.Transcript, read *itemPosition, say func(openai.Delta) error) error {
 	if script.Ended() == nil && script.Question() == nil {
 		return nil
 	}
-	after := heard.seq
-	if len(heard.items) > 0 {
+	after := read.seq
+	if len(read.items) > 0 {
 		after-- // The rest of the same message.
 	}
 	for m, err := range t.gateway.Client.Logs().Items(ctx, t.job, "", after) {
@@ -179,7 +179,7 @@ func (t *turn) shown(ctx context.Context, script *openai.Transcript, heard *hear
 		for _, i := range m.Items {
 			i.Job, i.SubJob = m.Job, m.SubJob
 			live := &client.LiveItem{Seq: m.Seq, Item: i}
-			if !heard.note(live) {
+			if !read.note(live) {
 				continue
 			}
 			if err := take(script, news{item: live}, say); err != nil {

@@ -144,7 +144,7 @@ func (v *API) why(ctx context.Context, body []byte) (any, error) {
 	if r.SubJob != "" && len(blockers) == 0 {
 		return nil, &events.Fault{Code: events.CodeNotFound, Field: "subjob", Message: fmt.Sprintf("job %s has no SubJob %.80q", r.ID, r.SubJob), Hint: "jobgraph describe " + r.ID}
 	}
-	if f := v.gate.Ask(ctx); f != nil && f.Field == "disk" && !job.Status.Terminal() { // What nobody can store comes before every other reason.
+	if f := v.gate.Ask(ctx); f != nil && f.Field == "disk" && !job.Status.Terminal() { // A bus that stores nothing explains all other reasons, so it comes first.
 		blockers = append([]graph.Blocker{{Code: f.Field, Message: f.Message + ": " + f.Cause, Unblock: f.Hint}}, blockers...)
 	}
 	return map[string]any{"job_id": r.ID, "status": job.Status, "blockers": blockers}, nil
