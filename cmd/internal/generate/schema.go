@@ -59,6 +59,10 @@ func writeSchemas(files map[string][]byte, folder string, types map[string]refle
 				return fmt.Errorf("schema of a brief: %w", err)
 			}
 		}
+		if t == reflect.TypeFor[events.SubJobReported]() { // A worker may send its error as a bare text, see Fault.UnmarshalJSON.
+			fault := schema.Properties["error"]
+			fault.Types, fault.Description = append(fault.Types, "string"), "a fault, or its message alone"
+		}
 		schema.Schema, schema.Title = "https://json-schema.org/draft/2020-12/schema", name
 		lenient(schema)
 		optional(schema, t)
