@@ -352,7 +352,7 @@ func (h *hand) drain(pool string) {
 // names the consumer, and any sequence. The consumer must have passed that sequence.
 func settle(h *hand, v victim) {
 	n := h.admin.Names()
-	m, err := h.admin.Bus().Streams().LastOn(h.Context(), n.Work, "jobs.work.*.*."+v.job+".>")
+	m, err := h.admin.Bus().Streams().LastOn(h.Context(), n.Work, workOf(v))
 	if err != nil {
 		return // Another attacker has removed it.
 	}
@@ -382,10 +382,10 @@ func broker() []attack {
 		{"the message id of another pool's work", (*siege).unserved, takeIDs, func(s *siege, v victim, _ []*hand) bool {
 			s.wait(v)
 			s.passed()
-			return s.last("JOBS_WORK", "jobs.work.*.*."+v.job+".>") == ""
+			return s.last("JOBS_WORK", workOf(v)) == ""
 		}, nil},
 		{"the work of a pool without a reader", (*siege).unread, settle, func(s *siege, v victim, _ []*hand) bool {
-			return s.last("JOBS_WORK", "jobs.work.*.*."+v.job+".>") == ""
+			return s.last("JOBS_WORK", workOf(v)) == ""
 		}, nil},
 		{"work for a pool", nil, func(h *hand, _ victim) { h.say("jobs.work.default.shout-expert.forged.a.1", "{}") }, received(`"stream":"JOBS_WORK"`), nil},
 		{"the log of a job, from elsewhere", (*siege).queued, func(h *hand, v victim) {

@@ -250,7 +250,7 @@ func (s *siege) begin(r events.Request, kind events.Kind) (v victim, e events.Ev
 	for {
 		list, err := of.Next(ctx)
 		if err != nil {
-			s.Fatalf("job %s has no %s: %v", job, kind, err)
+			s.Fatalf("job %s has no %s: %v\n%s", job, kind, err, s.story())
 		}
 		for _, e := range list {
 			if e.Kind == kind {
@@ -326,11 +326,17 @@ func (s *siege) unread() victim {
 func (s *siege) queue(v victim) {
 	s.Helper()
 	s.wait(v)
-	s.until("work of "+v.job, func() bool {
-		m, err := s.admin.Bus().Streams().LastOn(s.Context(), s.admin.Names().Work, "jobs.work.*.*."+v.job+".>")
-		return err == nil && m.Seq > 0
-	})
+	s.issued(v)
 }
+
+// issued waits for the work of a victim's SubJob. The log knows its run then; what is said about the run before that changes nothing.
+func (s *siege) issued(v victim) {
+	s.Helper()
+	s.until("work of "+v.job, func() bool { return s.last("JOBS_WORK", workOf(v)) != "" })
+}
+
+// workOf is the subject of the work of a victim's SubJob, without other work of its job, such as that of its plan.
+func workOf(v victim) string { return "jobs.work.*.*." + v.job + "." + v.subjob + ".*" }
 
 // coming returns the names of a job that is not submitted yet.
 func (s *siege) coming() victim {
@@ -396,7 +402,7 @@ func (s *siege) until(what string, is func() bool) {
 		select {
 		case <-look.C:
 		case <-late:
-			s.Fatal("it did not come: " + what)
+			s.Fatalf("it did not come: %s\n%s", what, s.story())
 		}
 	}
 }

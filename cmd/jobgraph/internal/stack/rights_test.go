@@ -27,22 +27,22 @@ func (s *siege) working() victim {
 	if _, err := s.admin.Submit(s.Context(), r); err != nil {
 		s.Fatal(err)
 	}
-	s.until("work of "+v.job, func() bool { return s.last("JOBS_WORK", "jobs.work.*.*."+v.job+".>") != "" })
+	s.issued(v)
 	return v
 }
 
 // approve has the run of a job ask for an approval.
 func (s *siege) approve(v victim) {
 	s.Helper()
-	runner, looks := s.attacker("admin"), 0
-	s.until("the question", func() bool {
-		if looks++; looks%100 == 1 { // A message without an acknowledgement may be lost.
-			runner.forge(events.Event{
-				Kind: events.KindInputRequested, Job: v.job, SubJob: v.subjob, Run: 1, Pool: v.pool, Data: &events.InputRequested{Request: v.request, Kind: events.InputApproval, Prompt: "Pay?"},
-			})
-		}
-		return s.asks(v)
+	m, err := events.Encode(s.admin.Names(), events.Event{
+		ID: "question", Source: "a-worker", Kind: events.KindInputRequested, Job: v.job, SubJob: v.subjob, Run: 1, Pool: v.pool,
+		Data: &events.InputRequested{Request: v.request, Kind: events.InputApproval, Prompt: "Pay?"},
 	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.publish(m)
+	s.until("the question", func() bool { return s.asks(v) })
 }
 
 // approving returns a job of sam that asks for an approval, with a message to its session that the gateway has signed for a submitter.

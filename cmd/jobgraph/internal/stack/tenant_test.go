@@ -126,7 +126,7 @@ func (e *estate) furnish(secret string) {
 	}
 	v := e.of("kept")
 	e.begin(events.Request{ID: v.job, Goal: secret, Plan: json.RawMessage(`{"subjobs":[{"id":"a","goal":"` + secret + `","expert":"` + v.pool + `"}]}`)}, events.KindGraphCreated)
-	e.until("work", func() bool { return e.last("JOBS_WORK", "jobs.work.*.*."+v.job+".>") != "" })
+	e.issued(v)
 	_, blob := b.Blobs().Put(ctx, job, []byte(secret))
 	_, document := b.Documents().Put(ctx, bases.Base{Scope: bases.User, Name: "anna"}, events.Ref{Name: secret}, strings.NewReader(secret))
 	_, fact := b.Memory().Put(ctx, "fact.boss.x", []byte(strconv.Quote(secret)), 0)
