@@ -3,6 +3,7 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -180,6 +181,10 @@ type count int
 
 // UnmarshalJSON accepts any number from 0 to a thousand million; anything else counts as 0.
 func (c *count) UnmarshalJSON(data []byte) error {
+	if n, err := strconv.ParseUint(string(data), 10, 64); err == nil && n <= 1e9 { // The usual form, in every chunk of some streams.
+		*c = count(n)
+		return nil
+	}
 	var n float64
 	if json.Unmarshal(data, &n) == nil && n >= 0 && n <= 1e9 {
 		*c = count(n)

@@ -30,6 +30,27 @@ func (e *Server) Sound() error {
 	return nil
 }
 
+// alarms receives the server's log, of which only errors count, as alarms: the server holds locks while it logs, and in a broken store
+// each write fails.
+type alarms chan struct{}
+
+func (a alarms) raise() {
+	select {
+	case a <- struct{}{}:
+	default: // One is pending.
+	}
+}
+
+func (a alarms) Errorf(string, ...any) { a.raise() }
+func (a alarms) Fatalf(string, ...any) { a.raise() }
+func (alarms) Warnf(string, ...any)    {}
+func (alarms) Noticef(string, ...any)  {}
+func (alarms) Debugf(string, ...any)   {}
+func (alarms) Tracef(string, ...any)   {}
+
+// Alarms returns the channel that receives when the server has logged errors. After one Sound may have changed, at once or soon.
+func (e *Server) Alarms() <-chan struct{} { return e.alarms }
+
 // Room returns how many bytes are free on the disk of the store.
 func (e *Server) Room() (uint64, error) {
 	var disk syscall.Statfs_t

@@ -33,10 +33,11 @@ const startBound = 60 * time.Second
 
 // Server is a running NATS server that owns the folder of its streams.
 type Server struct {
-	nats  *server.Server
-	store string
-	lock  *os.File
-	tls   bool
+	nats   *server.Server
+	store  string
+	lock   *os.File
+	tls    bool
+	alarms alarms
 	// temp is true while the folder is to be removed at the end. Keep may be called concurrently with Store.
 	temp atomic.Bool
 }
@@ -44,7 +45,7 @@ type Server struct {
 // Start runs a server. Errors are events.Faults if the user can fix them: the folder or the address is in use, or the disk
 // is full.
 func Start(s Settings) (*Server, error) {
-	e := &Server{store: s.Store}
+	e := &Server{store: s.Store, alarms: make(alarms, 1)}
 	if err := e.claim(); err != nil {
 		return nil, err
 	}
@@ -70,6 +71,7 @@ func Start(s Settings) (*Server, error) {
 		return nil, errors.Join(fmt.Errorf("make embedded server: %w", err), e.release())
 	}
 	e.nats, e.tls = nats, opts.TLSConfig != nil
+	nats.SetLoggerV2(e.alarms, false, false, false)
 	nats.Start()
 	if !nats.ReadyForConnections(startBound) {
 		return nil, errors.Join(fmt.Errorf("the embedded server did not start within %s", startBound), e.Stop())

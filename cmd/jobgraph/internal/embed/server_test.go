@@ -5,7 +5,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -97,8 +96,8 @@ func TestAStoreThatCannotBeWrittenIsAFault(t *testing.T) {
 		last = b.PublishAsync(events.Message{Subject: b.Names().Request(), Body: make([]byte, bus.MaxMessage)}, bus.Expect{})
 	}
 	var faults events.Faults
-	for err = e.Sound(); err == nil; err = e.Sound() { // The server does not report it while a client waits for an acknowledgement.
-		runtime.Gosched()
+	for err = e.Sound(); err == nil; err = e.Sound() {
+		<-e.Alarms()
 	}
 	if !errors.As(err, &faults) || faults[0].Code != events.CodeUnavailable || !strings.Contains(faults[0].Cause, b.Names().Intake) {
 		t.Errorf("got %v", err)
