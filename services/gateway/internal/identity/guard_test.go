@@ -143,12 +143,12 @@ func TestTheTokenOfAnAddressGoesIntoACookie(t *testing.T) {
 func TestEachUserHasTheirOwnRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := identity.NewLimits(2)
-		got := []bool{l.Allow("a"), l.Allow("a"), l.Allow("a"), l.Allow("b")}
+		got := []bool{l.Allow("a", 1), l.Allow("a", 1), l.Allow("a", 1), l.Allow("b", 1)}
 		if want := []bool{true, true, false, true}; !equal(got, want) {
 			t.Error(got)
 		}
 		<-time.After(500 * time.Millisecond)
-		if !l.Allow("a") || l.Allow("a") {
+		if !l.Allow("a", 1) || l.Allow("a", 1) {
 			t.Error("half a second gives one request")
 		}
 	})

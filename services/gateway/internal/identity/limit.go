@@ -2,6 +2,7 @@ package identity
 
 import (
 	"sync"
+	"time"
 
 	"golang.org/x/time/rate"
 )
@@ -20,8 +21,8 @@ func NewLimits(perSecond int) *Limits {
 	return &Limits{perSecond: rate.Limit(perSecond), burst: perSecond, by: map[string]*rate.Limiter{}}
 }
 
-// Allow reports whether a user may send a request now. Only users with valid tokens get here, so their number is bounded.
-func (l *Limits) Allow(user string) bool {
+// Allow reports whether a user may send n requests now. Only users with valid tokens get here, so their number is bounded.
+func (l *Limits) Allow(user string, n int) bool {
 	if l.burst == 0 {
 		return true
 	}
@@ -32,5 +33,5 @@ func (l *Limits) Allow(user string) bool {
 		one = rate.NewLimiter(l.perSecond, l.burst)
 		l.by[user] = one
 	}
-	return one.Allow()
+	return one.AllowN(time.Now(), n)
 }

@@ -2,8 +2,10 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -61,8 +63,10 @@ func (s *Server) full() bool {
 	return n >= s.Sessions
 }
 
-// told returns the identity that the gateway's guard has found. A session belongs to the user who began it.
+// told returns the identity that the gateway's guard has found. A session belongs to the user who began it, in the same roles: what it
+// asks its person is answered with the rights of the call that waits for it.
 func told(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
 	asking := who(ctx)
-	return &auth.TokenInfo{UserID: asking.Name(), Extra: map[string]any{identityField: asking}}, nil
+	roles := slices.Sorted(slices.Values(asking.Roles))
+	return &auth.TokenInfo{UserID: fmt.Sprintf("%q %q", asking.User, roles), Extra: map[string]any{identityField: asking}}, nil
 }

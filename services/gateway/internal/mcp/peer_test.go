@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -79,6 +80,60 @@ func TestAPeerThatBreaksTheProtocolIsToldHow(t *testing.T) {
 	}
 	if out, _ := s.call(other, "inputs", object{"id": "j"}); out.IsError || len(s.told()) > 0 {
 		t.Errorf("afterwards: %v, told %q", out, s.told())
+	}
+}
+
+// What a session asks its person is answered with the rights of the call that waits. A token of the same user with fewer roles may not
+// answer it.
+func TestASessionBelongsToTheRolesOfItsToken(t *testing.T) {
+	s := open(t)
+	g := s.start()
+	s.change("j", asking(verb.Question{Kind: events.InputApproval, Prompt: "Pay?"}))
+	asked, done := make(chan struct{}), make(chan struct{})
+	c := s.connect(g, token(verb.Approver), "2025-11-25", &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+		close(asked)
+		<-done
+		return &sdk.ElicitResult{Action: "decline"}, nil
+	}})
+	waited := make(chan error, 1)
+	go func() {
+		_, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "wait", Arguments: object{"id": "j"}})
+		waited <- err
+	}()
+	<-asked
+	for id := range 5 { // Some of them is the question's.
+		answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"action":"accept","content":{"approved":true}}}`, id)
+		status, text := s.post(g, map[string]string{"Authorization": "Bearer " + narrow, "Mcp-Session-Id": c.ID(), "Mcp-Protocol-Version": "2025-11-25"}, answer)
+		if status != http.StatusForbidden || !strings.Contains(text, "other roles") {
+			t.Errorf("%d %s", status, text)
+		}
+	}
+	close(done)
+	if err := <-waited; err != nil {
+		t.Error(err)
+	}
+	if told := s.told(); len(told) > 0 {
+		t.Errorf("a viewer has approved: %q", told)
+	}
+}
+
+// Each message of a batch counts as a request.
+func TestABatchIsAsManyRequestsAsItHasMessages(t *testing.T) {
+	s := open(t)
+	g := s.start()
+	batch := func(n int) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"ping"},`, n), ",") + "]"
+	}
+	header := map[string]string{"Authorization": "Bearer " + token(verb.Viewer), "Mcp-Protocol-Version": "2025-03-26"}
+	if status, text := s.post(g, header, batch(most+2)); status != http.StatusTooManyRequests || !strings.Contains(text, `"code":"too_many_requests"`) {
+		t.Errorf("too many: %d %s", status, text)
+	}
+	if status, text := s.post(g, header, batch(3)); status == http.StatusTooManyRequests {
+		t.Errorf("three: %d %s", status, text)
+	}
+	header["Authorization"] = "Bearer " + token(verb.Submitter)
+	if status, text := s.post(g, header, batch(3)); status == http.StatusTooManyRequests {
+		t.Errorf("three of another user: %d %s", status, text)
 	}
 }
 

@@ -150,13 +150,18 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, v *verb.Verb) (i
 	case fault != nil:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="jobgraph"`)
 		return who, fault
-	case !g.limits.Allow(who.User):
+	case !g.limits.Allow(who.User, 1):
 		w.Header().Set("Retry-After", "1")
-		return who, &events.Fault{Code: events.CodeTooMany, Message: "too many requests of " + who.Name(), Hint: "ask less often, or raise --rate (JOBGRAPH_RATE)"}
+		return who, tooOften(who)
 	case v != nil && !v.Permits(who.Roles):
 		return who, notPermitted(who, v)
 	}
 	return who, nil
+}
+
+// tooOften refuses a user who has used up the rate.
+func tooOften(who identity.Identity) *events.Fault {
+	return &events.Fault{Code: events.CodeTooMany, Message: "too many requests of " + who.Name(), Hint: "ask less often, or raise --rate (JOBGRAPH_RATE)"}
 }
 
 // audit logs who did what; reads are logged only if they were refused.
