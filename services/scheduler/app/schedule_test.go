@@ -465,8 +465,12 @@ func TestAStepThatRecursIsDoneWithItsScheduleAndItsRunsAreCollected(t *testing.T
 			t.Errorf("a job that only looks like a run: %+v", end)
 		}
 		none := 0
-		w.Submit(events.Request{ID: "j-watch-t1", Goal: "g", Plan: plan(step), Limits: events.Limits{Retries: &none}})
-		if end := w.Ended("j-watch-t1"); end.Status != events.Failed || !strings.Contains(end.Error.Error(), "no further schedule") {
+		w.must("create", struct {
+			ID string `json:"id"`
+			schedule.Spec
+		}{"more", schedule.Spec{When: minutes(60), Request: events.Request{Goal: "g", Plan: plan(step), Limits: events.Limits{Retries: &none}}}})
+		more := w.must("trigger", id("more"))
+		if end := w.Ended(more.Recent[0].JobID); end.Status != events.Failed || !strings.Contains(end.Error.Error(), "no further schedule") {
 			t.Errorf("a run that makes a schedule: %+v", end)
 		}
 	})

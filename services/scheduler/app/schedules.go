@@ -105,7 +105,7 @@ func (j runs) Admit(ctx context.Context, request []byte) error {
 	if reason := j.gate.Closed(ctx); reason != "" && !j.gate.Try() {
 		return fmt.Errorf("%w: no job is admitted: %s", bus.ErrUnavailable, reason)
 	}
-	_, err := j.admitter.Admit(ctx, request, intake.Origin{})
+	_, err := j.admitter.Admit(ctx, request, intake.Origin{Scheduled: true})
 	return err
 }
 
@@ -122,13 +122,17 @@ func (j runs) Stop(ctx context.Context, job, word, reason string) error {
 	return err
 }
 
-// Exists reports whether anything of a job is left.
-func (j runs) Exists(ctx context.Context, job string) (bool, error) {
-	_, err := j.bus.Streams().LastOn(ctx, j.bus.Names().Log, j.bus.Names().JobEvents(job))
-	if errors.Is(err, bus.ErrNotFound) {
-		return false, nil
+// Exists reports whether anything is left of the job that was submitted for a run. A job of another user, or of no schedule, is
+// another one under the same id.
+func (j runs) Exists(ctx context.Context, run *events.Request) (bool, error) {
+	for e, err := range j.bus.Log().EventsOf(ctx, run.ID, 0) {
+		if err != nil {
+			return false, err
+		}
+		first, ok := e.Data.(*events.JobRequested)
+		return !ok || first.Request.User == run.User && first.Request.Labels[schedule.Label] == run.Labels[schedule.Label], nil
 	}
-	return err == nil, err
+	return false, nil
 }
 
 // Result is the result of a finished job, if its end contains it.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -143,12 +144,12 @@ func TestTheTokenOfAnAddressGoesIntoACookie(t *testing.T) {
 func TestEachUserHasTheirOwnRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := identity.NewLimits(2)
-		got := []bool{l.Allow("a"), l.Allow("a"), l.Allow("a"), l.Allow("b")}
+		got := []bool{l.Allow("a", 1), l.Allow("a", 1), l.Allow("a", 1), l.Allow("b", 1)}
 		if want := []bool{true, true, false, true}; !equal(got, want) {
 			t.Error(got)
 		}
 		<-time.After(500 * time.Millisecond)
-		if !l.Allow("a") || l.Allow("a") {
+		if !l.Allow("a", 1) || l.Allow("a", 1) {
 			t.Error("half a second gives one request")
 		}
 	})
@@ -214,5 +215,35 @@ func TestACertificateIsAUser(t *testing.T) {
 	musttest.Write(t, path, "version: 1\ntokens: [{user: ci, roles: [operator], certificate: ci.acme, token: token-of-some-length-0}]\n")
 	if _, err := k.Refresh(); err == nil || !strings.Contains(err.Error(), "either sha256 or token or certificate") {
 		t.Error(err)
+	}
+}
+
+// Most of the places may be one user's. The last ones are for those who have few.
+func TestOneUserLeavesPlacesForOthers(t *testing.T) {
+	p := identity.NewPlaces(16)
+	took := func(user string) (n int) {
+		for p.Take(user) {
+			n++
+		}
+		return n
+	}
+	if got := []int{took("a"), took("b"), took("c"), took("a")}; !slices.Equal(got, []int{14, 2, 0, 0}) {
+		t.Errorf("a, b, c and a again took %v", got)
+	}
+	p.Give("b")
+	if got := []int{took("a"), took("c")}; !slices.Equal(got, []int{0, 1}) {
+		t.Errorf("after b gave one back, a and c took %v", got)
+	}
+	for range 14 {
+		p.Give("a")
+	}
+	if got := took("a"); got != 12 { // Others hold two, and two are kept.
+		t.Errorf("a took %d", got)
+	}
+	if p := identity.NewPlaces(1); !p.Take("a") || p.Take("b") {
+		t.Error("a single place")
+	}
+	if identity.NewPlaces(0).Take("a") {
+		t.Error("no place")
 	}
 }

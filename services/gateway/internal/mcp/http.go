@@ -2,8 +2,10 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -35,10 +37,16 @@ func (s *Server) Handler() func(http.ResponseWriter, *http.Request, identity.Ide
 			each.ServeHTTP(w, r)
 			return nil
 		}
-		if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && s.full() {
-			return &events.Fault{Code: events.CodeTooMany, Message: "there are too many sessions", Hint: "end some, speak the revision 2026-07-28, which needs none, or start another gateway"}
+		begins := r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == ""
+		if begins && s.full(asking.User) {
+			return &events.Fault{Code: events.CodeTooMany, Message: "there are too many sessions; the last ones are for users who have few", Hint: "end some, speak the revision 2026-07-28, which needs none, or start another gateway"}
 		}
 		sessions.ServeHTTP(w, r)
+		if id := w.Header().Get("Mcp-Session-Id"); begins && id != "" {
+			s.mu.Lock()
+			s.owners[id] = asking.User
+			s.mu.Unlock()
+		}
 		return nil
 	}
 }
@@ -52,17 +60,30 @@ func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
 }
 
-// full reports whether the limit of sessions is reached.
-func (s *Server) full() bool {
-	n := 0
-	for range s.sdk.Sessions() {
-		n++
+// full reports whether a user may have no more sessions. It forgets the owners of those that have ended.
+func (s *Server) full(user string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, mine, living := 0, 0, map[string]string{}
+	for session := range s.sdk.Sessions() {
+		all++
+		owner, known := s.owners[session.ID()]
+		if !known {
+			continue // It is about to be noted, or a request of a revision without sessions.
+		}
+		living[session.ID()] = owner
+		if owner == user {
+			mine++
+		}
 	}
-	return n >= s.Sessions
+	s.owners = living
+	return !identity.Room(s.Sessions, all, mine)
 }
 
-// told returns the identity that the gateway's guard has found. A session belongs to the user who began it.
+// told returns the identity that the gateway's guard has found. A session belongs to the user who began it, in the same roles: what it
+// asks its person is answered with the rights of the call that waits for it.
 func told(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
 	asking := who(ctx)
-	return &auth.TokenInfo{UserID: asking.Name(), Extra: map[string]any{identityField: asking}}, nil
+	roles := slices.Sorted(slices.Values(asking.Roles))
+	return &auth.TokenInfo{UserID: fmt.Sprintf("%q %q", asking.User, roles), Extra: map[string]any{identityField: asking}}, nil
 }

@@ -85,13 +85,19 @@ func open(t *testing.T) *site {
 	for _, role := range verb.Roles() {
 		text += fmt.Sprintf("  - {user: %s, roles: [%s], token: %s}\n", role, role, token(role))
 	}
-	text += "  - {user: anna, roles: [submitter, operator], token: token-of-anna-123456789}\n"
+	text += "  - {user: anna, roles: [submitter, operator], token: token-of-anna-123456789}\n  - {user: approver, roles: [viewer], token: " + narrow + "}\n"
 	musttest.Write(t, path, text)
 	if s.keeper, err = identity.NewKeeper("", path, nil); err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
+
+// narrow is another token of the approver, whose role is viewer.
+const narrow = "another-token-of-approver-123456789"
+
+// most is how many requests of a user a gateway takes per second.
+const most = 1000
 
 // sessions limits the sessions of a gateway.
 const sessions = 40
@@ -123,7 +129,7 @@ func (s *site) start() *gateway {
 
 func (s *site) door(end context.Context, keeper *identity.Keeper) (*route.Gateway, mcp.Door) {
 	g := route.New(end, route.Settings{
-		Client: client.New(s.bus), Guard: &identity.Guard{Keeper: keeper, Cookie: "c"}, Body: 64 << 10, Streams: 100, Beat: 20 * time.Millisecond,
+		Client: client.New(s.bus), Guard: &identity.Guard{Keeper: keeper, Cookie: "c"}, Rate: most, Body: 64 << 10, Streams: 100, Beat: 20 * time.Millisecond,
 		Write: 10 * time.Second, Version: "v1.2.3", Health: func(context.Context) []host.Reason { return nil }, Log: slog.New(slog.DiscardHandler),
 	})
 	return g, g

@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -82,15 +84,80 @@ func TestAPeerThatBreaksTheProtocolIsToldHow(t *testing.T) {
 	}
 }
 
+// What a session asks its person is answered with the rights of the call that waits. A token of the same user with fewer roles may not
+// answer it.
+func TestASessionBelongsToTheRolesOfItsToken(t *testing.T) {
+	s := open(t)
+	g := s.start()
+	s.change("j", asking(verb.Question{Kind: events.InputApproval, Prompt: "Pay?"}))
+	asked, done := make(chan struct{}), make(chan struct{})
+	c := s.connect(g, token(verb.Approver), "2025-11-25", &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+		close(asked)
+		<-done
+		return &sdk.ElicitResult{Action: "decline"}, nil
+	}})
+	waited := make(chan error, 1)
+	go func() {
+		_, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "wait", Arguments: object{"id": "j"}})
+		waited <- err
+	}()
+	<-asked
+	for id := range 5 { // Some of them is the question's.
+		answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"action":"accept","content":{"approved":true}}}`, id)
+		status, text := s.post(g, map[string]string{"Authorization": "Bearer " + narrow, "Mcp-Session-Id": c.ID(), "Mcp-Protocol-Version": "2025-11-25"}, answer)
+		if status != http.StatusForbidden || !strings.Contains(text, "other roles") {
+			t.Errorf("%d %s", status, text)
+		}
+	}
+	close(done)
+	if err := <-waited; err != nil {
+		t.Error(err)
+	}
+	if told := s.told(); len(told) > 0 {
+		t.Errorf("a viewer has approved: %q", told)
+	}
+}
+
+// Each message of a batch counts as a request.
+func TestABatchIsAsManyRequestsAsItHasMessages(t *testing.T) {
+	s := open(t)
+	g := s.start()
+	batch := func(n int) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"ping"},`, n), ",") + "]"
+	}
+	header := map[string]string{"Authorization": "Bearer " + token(verb.Viewer), "Mcp-Protocol-Version": "2025-03-26"}
+	if status, text := s.post(g, header, batch(most+2)); status != http.StatusTooManyRequests || !strings.Contains(text, `"code":"too_many_requests"`) {
+		t.Errorf("too many: %d %s", status, text)
+	}
+	if status, text := s.post(g, header, batch(3)); status == http.StatusTooManyRequests {
+		t.Errorf("three: %d %s", status, text)
+	}
+	header["Authorization"] = "Bearer " + token(verb.Submitter)
+	if status, text := s.post(g, header, batch(3)); status == http.StatusTooManyRequests {
+		t.Errorf("three of another user: %d %s", status, text)
+	}
+}
+
+// One user alone leaves room for others.
 func TestSessionsAreLimited(t *testing.T) {
 	s := open(t)
 	g := s.start()
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
-	for n := range sessions + 1 {
-		status, text := s.post(g, map[string]string{"Authorization": "Bearer " + token(verb.Viewer)}, hello)
-		if want := map[bool]int{false: 200, true: 429}[n == sessions]; status != want {
-			t.Fatalf("session %d: %d %s", n+1, status, text)
+	begun := func(role verb.Role) (n int) {
+		for ; n <= sessions; n++ {
+			status, text := s.post(g, map[string]string{"Authorization": "Bearer " + token(role)}, hello)
+			if status == http.StatusTooManyRequests {
+				return n
+			}
+			if status != http.StatusOK {
+				t.Fatalf("session %d of the %s: %d %s", n+1, role, status, text)
+			}
 		}
+		return n
+	}
+	got := []int{begun(verb.Viewer), begun(verb.Submitter), begun(verb.Viewer), begun(verb.Operator)}
+	if d := cmp.Diff([]int{sessions - sessions/8, sessions / 8, 0, 0}, got); d != "" {
+		t.Errorf("sessions of a viewer, of a submitter, of both again (-want +got):\n%s", d)
 	}
 	if out, _ := s.call(s.connect(g, token(verb.Viewer), "2026-07-28", nil), "list", nil); out.IsError {
 		t.Error("a client without a session was refused")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -59,6 +60,9 @@ type Settings struct {
 type Server struct {
 	Settings
 	sdk *sdk.Server
+
+	mu     sync.Mutex        // Guards owners.
+	owners map[string]string // The users of sessions, by their ids.
 }
 
 // instructions tell a model how to use the tools together.
@@ -70,7 +74,7 @@ do next.`
 
 // New returns a server.
 func New(s Settings) *Server {
-	out := &Server{Settings: s}
+	out := &Server{Settings: s, owners: map[string]string{}}
 	capabilities := &sdk.ServerCapabilities{
 		Completions: &sdk.CompletionCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Tools: &sdk.ToolCapabilities{},
 	}

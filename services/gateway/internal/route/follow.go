@@ -59,11 +59,10 @@ func (c *call) follow(run func(ctx context.Context, s *stream.Writer) error) err
 // attend runs something that lasts as long as its reader stays: within the limit of such requests, and until the gateway drains.
 func (c *call) attend(run func(ctx context.Context) error) error {
 	g := c.gateway
-	if g.streams.Add(1) > int64(g.Streams) {
-		g.streams.Add(-1)
+	if !g.streams.Take(c.who.User) {
 		return tooManyStreams(g.Streams)
 	}
-	defer g.streams.Add(-1)
+	defer g.streams.Give(c.who.User)
 	ctx, cancel := context.WithCancel(c.r.Context())
 	defer cancel()
 	defer context.AfterFunc(g.end, cancel)()
@@ -79,7 +78,7 @@ func (c *call) attend(run func(ctx context.Context) error) error {
 }
 
 func tooManyStreams(limit int) *events.Fault {
-	return &events.Fault{Code: events.CodeTooMany, Message: fmt.Sprintf("%d streams are open, no more are served", limit), Hint: "close some, raise --streams (JOBGRAPH_STREAMS), or start another gateway"}
+	return &events.Fault{Code: events.CodeTooMany, Message: fmt.Sprintf("too many streams are open: %d are served, the last ones to users who have few", limit), Hint: "close some, raise --streams (JOBGRAPH_STREAMS), or start another gateway"}
 }
 
 // errRevoked ends a stream whose user no longer has a valid token.

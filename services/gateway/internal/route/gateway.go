@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
@@ -53,14 +52,14 @@ type Gateway struct {
 	feeds   *stream.Feeds
 	history *history.Cache
 	inputs  map[string]form // By verb.
-	streams atomic.Int64    // Those that are open.
+	streams *identity.Places
 	mux     *http.ServeMux
 	end     context.Context // Ends all streams. It is stored because a gateway serves until then.
 }
 
 // New returns a gateway whose streams end with end.
 func New(end context.Context, s Settings) *Gateway {
-	g := &Gateway{Settings: s, limits: identity.NewLimits(s.Rate), feeds: stream.NewFeeds(s.Client), history: history.New(s.Client), inputs: map[string]form{}, mux: http.NewServeMux(), end: end}
+	g := &Gateway{Settings: s, limits: identity.NewLimits(s.Rate), streams: identity.NewPlaces(s.Streams), feeds: stream.NewFeeds(s.Client), history: history.New(s.Client), inputs: map[string]form{}, mux: http.NewServeMux(), end: end}
 	for _, v := range verb.All() {
 		if v.Path == "" {
 			continue
@@ -150,13 +149,18 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, v *verb.Verb) (i
 	case fault != nil:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="jobgraph"`)
 		return who, fault
-	case !g.limits.Allow(who.User):
+	case !g.limits.Allow(who.User, 1):
 		w.Header().Set("Retry-After", "1")
-		return who, &events.Fault{Code: events.CodeTooMany, Message: "too many requests of " + who.Name(), Hint: "ask less often, or raise --rate (JOBGRAPH_RATE)"}
+		return who, tooOften(who)
 	case v != nil && !v.Permits(who.Roles):
 		return who, notPermitted(who, v)
 	}
 	return who, nil
+}
+
+// tooOften refuses a user who has used up the rate.
+func tooOften(who identity.Identity) *events.Fault {
+	return &events.Fault{Code: events.CodeTooMany, Message: "too many requests of " + who.Name(), Hint: "ask less often, or raise --rate (JOBGRAPH_RATE)"}
 }
 
 // audit logs who did what; reads are logged only if they were refused.

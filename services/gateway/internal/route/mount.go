@@ -2,6 +2,7 @@ package route
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,13 +15,13 @@ import (
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
 )
 
-// Mount serves another protocol at a path, behind the same checks as a route: origin, user, rate and size. Its plain-text refusals
-// are sent as problems. Requests may take as long as they need; a reader that takes nothing is disconnected.
+// Mount serves another protocol at a path, behind the same checks as a route: origin, user, rate and size. Each message of a JSON-RPC
+// batch counts as a request. Its plain-text refusals are sent as problems. Requests may take as long as they need; a reader that takes nothing is disconnected.
 func (g *Gateway) Mount(path string, serve func(http.ResponseWriter, *http.Request, identity.Identity) *events.Fault) {
 	g.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		asking, fault := g.admit(w, r, nil)
 		if fault == nil {
-			fault = g.take(w, r)
+			fault = g.take(w, r, asking)
 		}
 		if fault != nil {
 			refuse(w, r, fault)
@@ -41,12 +42,18 @@ func (g *Gateway) Mount(path string, serve func(http.ResponseWriter, *http.Reque
 }
 
 // take reads the body of a request within the limits, so that the handler gets it as a whole.
-func (g *Gateway) take(w http.ResponseWriter, r *http.Request) *events.Fault {
+func (g *Gateway) take(w http.ResponseWriter, r *http.Request, asking identity.Identity) *events.Fault {
 	body, fault := readBody(w, r, g.Body)
-	if fault == nil {
-		r.Body = io.NopCloser(bytes.NewReader(body))
+	if fault != nil {
+		return fault
 	}
-	return fault
+	var batch []json.RawMessage
+	if json.Unmarshal(body, &batch) == nil && len(batch) > 1 && !g.limits.Allow(asking.User, len(batch)-1) { // The request itself was counted.
+		w.Header().Set("Retry-After", "1")
+		return tooOften(asking)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
 }
 
 // readBody reads the body of a request, text of at most so many bytes.
@@ -118,8 +125,11 @@ func (p *plainly) finish(r *http.Request) {
 		code = events.CodeMalformed
 	}
 	hint := "docs/mcp.md says how clients connect"
-	if p.status == http.StatusNotFound {
+	switch p.status {
+	case http.StatusNotFound:
 		hint = "the session has ended with its gateway: initialize a new one; jobs go on, wait for them by their ids"
+	case http.StatusForbidden:
+		hint = "a session is for the user who began it, by tokens with the same roles; with others, or other roles, initialize a new one"
 	}
 	refuseAs(p.under, r, p.status, &events.Fault{Code: code, Message: strings.ToValidUTF8(strings.TrimSpace(p.text.String()), "?"), Hint: hint})
 }

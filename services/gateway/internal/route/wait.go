@@ -61,11 +61,10 @@ type standing struct {
 // state. moved, if not nil, is called whenever that has changed, and as a sign of life. An identity that loses its rights ends the
 // wait. Errors: faults, and those of the bus.
 func (g *Gateway) Await(ctx context.Context, who identity.Identity, in *verb.Waiting, but []string, moved func(*verb.Waited)) (*verb.Waited, error) {
-	if g.streams.Add(1) > int64(g.Streams) {
-		g.streams.Add(-1)
+	if !g.streams.Take(who.User) {
 		return nil, tooManyStreams(g.Streams)
 	}
-	defer g.streams.Add(-1)
+	defer g.streams.Give(who.User)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(g.end, cancel)()

@@ -64,6 +64,8 @@ type Budgets interface {
 type Schedules interface {
 	// Make creates a schedule, and reports whether it is new; events.Faults say what is wrong with it.
 	Make(ctx context.Context, id string, s schedule.Spec, trace string) (made bool, err error)
+	// Exists reports whether there is a schedule.
+	Exists(ctx context.Context, id string) (bool, error)
 }
 
 // Admitter checks requests and turns them into jobs.
@@ -167,6 +169,9 @@ func (a *Admitter) admit(ctx context.Context, body []byte, origin Origin) (Admis
 	}
 	if r.Schedule != nil {
 		return a.schedule(ctx, r, origin)
+	}
+	if err := a.reserved(ctx, r.ID, origin); err != nil {
+		return Admission{JobID: r.ID}, err
 	}
 	answered, done, err := a.answers(ctx, &r)
 	if done || err != nil {

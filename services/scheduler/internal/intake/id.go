@@ -23,6 +23,8 @@ type Origin struct {
 	// Seal says who signed the request and when, if its signature counts. Then the headers that nobody signs do not make the id: whoever
 	// repeats the request could change them.
 	Seal string
+	// Scheduled is true for a run of a schedule, which may have the id of one.
+	Scheduled bool
 	// Nonce makes the id of a request that came by request and reply.
 	Nonce string
 	// Trace is the traceparent of the request, if any. It does not affect the id.

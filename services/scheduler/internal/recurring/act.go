@@ -116,7 +116,7 @@ func (k *Keeper) start(ctx context.Context, p *recur.Plan, c recur.Command) erro
 		return err
 	}
 	if len(faults) > 0 && p.Previous { // The previous result may have been removed since the job was admitted, which would make the request a different one.
-		exists, err := k.Jobs.Exists(ctx, request.ID)
+		exists, err := k.Jobs.Exists(ctx, &request)
 		if err != nil {
 			return err
 		}
@@ -152,11 +152,20 @@ func (k *Keeper) late(ctx context.Context, p *recur.Plan, c recur.Command) (bool
 	if c.By.IsZero() || time.Now().Before(c.By) {
 		return false, nil
 	}
-	exists, err := k.Jobs.Exists(ctx, schedule.JobID(p.ID, c.Key))
+	exists, err := k.exists(ctx, p, c.Key)
 	if err != nil || exists {
 		return false, err
 	}
 	return true, k.once(ctx, p.ID, c.Key, "late", schedule.Fact{Kind: schedule.Late, Data: &schedule.Moved{Due: c.At}})
+}
+
+// exists reports whether anything is left of the job of a run.
+func (k *Keeper) exists(ctx context.Context, p *recur.Plan, key string) (bool, error) {
+	request, err := p.Job(key, nil)
+	if err != nil {
+		return false, err
+	}
+	return k.Jobs.Exists(ctx, &request)
 }
 
 // once publishes a fact about a run unless it was published before.
@@ -178,7 +187,7 @@ func (k *Keeper) look(ctx context.Context, p *recur.Plan, c recur.Command) error
 	if err := k.at(AtLook); err != nil {
 		return err
 	}
-	exists, err := k.Jobs.Exists(ctx, schedule.JobID(p.ID, c.Key))
+	exists, err := k.exists(ctx, p, c.Key)
 	if err != nil || exists {
 		return err
 	}
@@ -223,54 +232,4 @@ func (k *Keeper) condense(ctx context.Context, p *recur.Plan) error {
 		return err
 	}
 	return k.Bus.Forget(ctx, p.ID, seq)
-}
-
-// Ends receives the ends of jobs until ctx ends, and publishes those of the runs of schedules.
-func (k *Keeper) Ends(ctx context.Context, reader Reader) error {
-	return each(ctx, reader, readAtOnce, func(d *bus.Delivery) { k.end(ctx, d) })
-}
-
-// each handles all deliveries of a reader until ctx ends; then it returns nil. Errors: the reader's.
-func each(ctx context.Context, reader Reader, most int, handle func(*bus.Delivery)) error {
-	for {
-		list, err := reader.Next(ctx, most)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for i := range list {
-			handle(&list[i])
-		}
-	}
-}
-
-// retryEnd is the wait before an end that could not be published is delivered again.
-const retryEnd = time.Second
-
-func (k *Keeper) end(ctx context.Context, d *bus.Delivery) {
-	e, _ := d.Event()
-	ended, ok := e.Data.(*events.JobEnded)
-	id, key, run := schedule.RunOf(e.Job)
-	var err error
-	if ok && run && k.known(id) {
-		err = k.once(ctx, id, key, string(ended.Status), schedule.Fact{Kind: schedule.Ended, Trace: e.Trace, Data: recur.Outcome(ended)})
-	}
-	if err == nil {
-		err = d.Ack()
-	} else {
-		k.Logger.Warn("cannot publish the end of a run; will retry", "job", e.Job, "error", err)
-		err = d.Nak(retryEnd)
-	}
-	if err != nil {
-		k.Logger.Warn("cannot settle the end of a run; it will be redelivered", "job", e.Job, "error", err)
-	}
-}
-
-// known reports whether a schedule exists, as far as is known; one that may exist does.
-func (k *Keeper) known(id string) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return !k.whole || k.plans[id] != nil
 }

@@ -52,10 +52,10 @@ func (j *jobs) Stop(_ context.Context, job, _, _ string) error {
 	return nil
 }
 
-func (j *jobs) Exists(_ context.Context, job string) (bool, error) {
+func (j *jobs) Exists(_ context.Context, run *events.Request) (bool, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return slices.Contains(j.admitted, job) && !j.missing[job], nil
+	return slices.Contains(j.admitted, run.ID) && !j.missing[run.ID], nil
 }
 
 func (j *jobs) Result(context.Context, string) (json.RawMessage, error) { return nil, nil }

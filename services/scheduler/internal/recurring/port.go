@@ -14,8 +14,8 @@ type Jobs interface {
 	Admit(ctx context.Context, request []byte) error
 	// Stop asks a job to stop. word identifies the request, so that repeating it has no further effect; reason is for people.
 	Stop(ctx context.Context, job, word, reason string) error
-	// Exists reports whether anything of a job is left.
-	Exists(ctx context.Context, job string) (bool, error)
+	// Exists reports whether anything is left of the job that was submitted for a run. Another job under the id of the run is not it.
+	Exists(ctx context.Context, run *events.Request) (bool, error)
 }
 
 // Results returns the results of jobs.

@@ -67,6 +67,9 @@ func (b *Store) Open(ctx context.Context, r *events.Request) (entered bool, zone
 	now := time.Now().UTC()
 	err = b.change(ctx, r.Session, func(record *Record) (bool, error) {
 		if len(record.Jobs) == 0 {
+			if fault := ofStep(r.Session); fault != nil {
+				return false, events.Faults{*fault}
+			}
 			record.User = r.User
 		}
 		if !record.mayUse(r.User) {
@@ -85,6 +88,19 @@ func (b *Store) Open(ctx context.Context, r *events.Request) (entered bool, zone
 		return entered, nil
 	})
 	return entered, zone, err
+}
+
+// ofStep refuses a new session that has the id of one for a step that is handed off: what is said there is for the user of the step's
+// job.
+func ofStep(id string) *events.Fault {
+	job, subjob, ok := strings.Cut(id, "~")
+	if !ok || !events.ValidNewID(job) || !events.ValidToken(subjob) {
+		return nil
+	}
+	return &events.Fault{
+		Code: events.CodeConflict, Field: "session", Message: fmt.Sprintf("there is no session %.80q, and only a step of job %s can begin it", id, job),
+		Hint: "choose an id without ~ for a new session",
+	}
 }
 
 // SessionZone returns the time zone that applies in a session; "" if none was named or there is no such session.

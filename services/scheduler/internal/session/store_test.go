@@ -292,9 +292,28 @@ func TestWhatWasHandedOffHasARecordOfItsOwnInTheSameThread(t *testing.T) {
 	}
 }
 
+// Whoever may submit would read what another's step says in a session of its own, by beginning that session first.
+func TestNoRequestBeginsTheSessionOfAStep(t *testing.T) {
+	b := newShelf().book()
+	var faults events.Faults
+	if err := open(t, b, "j1~a", "other", "bob"); !errors.As(err, &faults) || faults[0].Code != events.CodeConflict || faults[0].Field != "session" {
+		t.Errorf("before the step: %v", err)
+	}
+	must(t, open(t, b, "s", "j1", "ann"))
+	child := loop.SessionRecord{Session: "j1~a", Parent: "s", User: "ann", Job: "j1", SubJob: "a", Status: events.Running, Seq: 9}
+	note(t, b, loop.SessionRecord{Job: "j1", Status: events.Running, Seq: 9, Handed: []string{"j1~a"}, Children: []loop.SessionRecord{child}})
+	if err := open(t, b, "j1~a", "other", "bob"); !errors.As(err, &faults) || faults[0].Code != events.CodeNotPermitted {
+		t.Errorf("as another user: %v", err)
+	}
+	must(t, open(t, b, "j1~a", "more", "ann"))
+	for _, id := range []string{"~a", "j1~", "j 1~a", "-~a"} {
+		must(t, open(t, b, id, "j2", "bob"))
+	}
+}
+
 func TestEveryIdHasAKey(t *testing.T) {
 	b := newShelf().book()
-	for _, id := range []string{"plain", "mit Leerzeichen", "a.b>*", "会话", "x--tricky", "J1~step"} {
+	for _, id := range []string{"plain", "mit Leerzeichen", "a.b>*", "会话", "x--tricky", "~J1~step"} {
 		must(t, open(t, b, id, "j", ""))
 		if r, err := b.Get(t.Context(), id); err != nil || r.ID != id {
 			t.Errorf("%q: %+v, %v", id, r, err)
