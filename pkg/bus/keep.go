@@ -94,7 +94,9 @@ var keepErrors = map[string]error{
 // orSubmit writes a key, or asks a scheduler to write it if this process may not.
 func (k KV) orSubmit(ctx context.Context, key string, r keeping, write func() (uint64, error)) (uint64, error) {
 	if !k.bus.denials.known(k.stream()) {
+		expected := k.bus.denials.on(k.subject(key), func(string, error) {}) // The write itself learns of a refusal, which is not worth a warning.
 		revision, err := write()
+		expected()
 		if !errors.Is(err, ErrNotPermitted) {
 			return revision, err
 		}

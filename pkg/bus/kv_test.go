@@ -2,6 +2,7 @@ package bus_test
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
@@ -118,24 +120,38 @@ func TestKeysArePutWithOneAnswerAhead(t *testing.T) {
 	})
 }
 
-func TestKeysThatThisProcessMayNotWriteAreTriedOnce(t *testing.T) {
+// lines passes on each line of a log.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
+}
+
+// restricted returns two connections to a server with streams and a scheduler's service for keys: the second one may not write keys.
+func restricted(t *testing.T, log lines) (all, some *bus.Bus) {
 	server := bustest.Start(t, bustest.Settings{Config: musttest.Temp(t, "accounts.conf", `accounts { A { jetstream: enabled, users: [
 		{user: all, password: p}, {user: some, password: p, permissions: {publish: {deny: ["$KV.>"]}}}
 	] } }`)})
 	as := func(user string) *bus.Bus {
 		o := server.Options(user)
-		o.User, o.Password = user, "p"
+		o.User, o.Password, o.Logger = user, "p", slog.New(slog.NewTextHandler(log, nil))
 		b, err := bus.Connect(t.Context(), o)
 		noErr(t, err)
 		t.Cleanup(b.Close)
 		return b
 	}
-	all, some := as("all"), as("some")
+	all, some = as("all"), as("some")
 	noErr(t, all.Streams().Init(t.Context()))
 	stop, err := all.Services().Keep()
 	noErr(t, err)
-	defer stop()
+	t.Cleanup(stop)
 	noErr(t, all.Flush(t.Context()))
+	return all, some
+}
+
+func TestKeysThatThisProcessMayNotWriteAreTriedOnce(t *testing.T) {
+	all, some := restricted(t, make(lines, 9))
 	var denied atomic.Int64
 	defer some.OnDenial("$KV.", func(string) { denied.Add(1) })()
 	var cards []bus.Entry
@@ -146,6 +162,18 @@ func TestKeysThatThisProcessMayNotWriteAreTriedOnce(t *testing.T) {
 	noErr(t, some.Flush(t.Context())) // All refusals have come before its answer.
 	if list, err := all.Experts().List(t.Context()); err != nil || len(list) != 3 || denied.Load() != 1 {
 		t.Errorf("%d cards after %d refusals (%v)", len(list), denied.Load(), err)
+	}
+}
+
+func TestARefusalOfAKeyIsNotLoggedSinceASchedulerWritesIt(t *testing.T) {
+	log := make(lines, 9)
+	_, some := restricted(t, log)
+	_, err := some.Experts().Put(t.Context(), "a", []byte(`{"id":"a"}`), time.Minute)
+	noErr(t, err)
+	_, err = some.Publish(t.Context(), events.Message{Subject: "$KV.JOBS_STATE.other"}, bus.Expect{})
+	wantErr(t, err, bus.ErrNotPermitted)
+	if first := <-log; !strings.Contains(first, "JOBS_STATE.other") { // Refusals are logged in their order.
+		t.Errorf("the log begins with %s", first)
 	}
 }
 
