@@ -203,3 +203,22 @@ func TestForgedItemsKeepNoReader(t *testing.T) {
 		}
 	}
 }
+
+// A reader without a list of signers cannot know who may publish where: it shows what there is, also on a bus that has had roles.
+func TestItemsOfEveryPoolAreShownWhereNoSignaturesCount(t *testing.T) {
+	c := connect(t)
+	state(t, c, requested("j1", "x"))
+	shownIn(t, c, "a", "far", item.Item{Type: item.Log, ID: "log", Run: 1, Text: "said", Done: true})
+	var all []string
+	for m, err := range c.Logs().Items(t.Context(), "j1", "a", 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range m.Items {
+			all = append(all, i.Text)
+		}
+	}
+	if diff := cmp.Diff([]string{"said"}, all); diff != "" {
+		t.Error(diff)
+	}
+}
