@@ -149,6 +149,7 @@ func TestLiveItemsOfOtherPoolsAreNotShown(t *testing.T) {
 	read("not announced", "announced", "planner", "one", "without a run")
 	state(t, c, events.Event{Kind: events.KindRerunRequested, Job: "j1", Data: &events.RerunRequested{SubJob: "a", Edit: json.RawMessage(`{"expert":"y","pool":"new"}`)}})
 	state(t, c, events.Event{Kind: events.KindSubJobClosed, Job: "j1", SubJob: "a", Run: 1, Data: &events.SubJobClosed{}})
+	shownIn(t, c, "a", "old", say(0, "of a run that is over"))
 	shownIn(t, c, "a", "old", say(1, "late"), say(2, "too late"), say(0, "nor without a run"))
 	shownIn(t, c, "a", "new", say(2, "two"))
 	read("late", "two")

@@ -1,13 +1,20 @@
 package route_test
 
 import (
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/route"
 )
 
 var segment = regexp.MustCompile(`\{[a-z_.]+\}`)
@@ -185,4 +192,83 @@ func TestNoOtherSpellingOfAFieldReachesAService(t *testing.T) {
 	if asked > 0 {
 		t.Errorf("services were asked %d times", asked)
 	}
+}
+
+// direct answers a request with the token of a role, without a connection; audited says whether the log tells operators of it.
+func (s *site) direct(role verb.Role, method, path string) (status int, audited string) {
+	s.Helper()
+	r := httptest.NewRequest(method, "http://localhost"+path, http.NoBody)
+	if role != "" {
+		r.Header.Set("Authorization", "Bearer "+token(role))
+	}
+	w, before := httptest.NewRecorder(), len(s.log.String())
+	s.gateway.ServeHTTP(w, r)
+	for line := range strings.Lines(s.log.String()[before:]) {
+		if strings.Contains(line, "level=INFO msg=request ") {
+			audited += line
+		}
+	}
+	return w.Code, audited
+}
+
+func TestTheLogHasEachChangeAndEachRefusal(t *testing.T) {
+	s := open(t, nil, nil)
+	for _, c := range []struct {
+		role         verb.Role
+		method, path string
+		status       int
+		want         string // A part of the line; "" for no line.
+	}{
+		{verb.Viewer, http.MethodGet, "/api/v1/schedules", http.StatusOK, ""},
+		{verb.Viewer, http.MethodGet, "/api/v1/jobs?limit=x", http.StatusBadRequest, ""},
+		{verb.Submitter, http.MethodGet, "/api/v1/users/boss", http.StatusForbidden, "user=submitter verb=users.get remote="},
+		{"", http.MethodGet, "/api/v1/schedules", http.StatusUnauthorized, `user="" verb=schedule.list remote=`},
+		{verb.Operator, http.MethodPost, "/api/v1/jobs/j/stop", http.StatusOK, "user=operator verb=stop remote="},
+		{verb.Viewer, http.MethodPost, "/api/v1/jobs/j/stop", http.StatusForbidden, "verb=stop remote="},
+	} {
+		if status, got := s.direct(c.role, c.method, c.path); status != c.status || (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s %s as %s: %d, log %q", c.method, c.path, c.role, status, got)
+		}
+	}
+}
+
+// A page of another site reaches no route, whoever has the token.
+func TestAPageOfAnotherSiteReachesNoRoute(t *testing.T) {
+	s := open(t, nil, nil)
+	for _, path := range []string{"/api/v1/jobs", "/openapi.json", "/api/v1/nothing"} {
+		r := s.request(verb.Admin, http.MethodGet, path, "")
+		r.Header.Set("Origin", "https://evil.example.org")
+		s.refused(r, http.StatusForbidden, events.CodeNotPermitted)
+	}
+	if s.last() != "" {
+		t.Errorf("asked %s", s.last())
+	}
+}
+
+// Each user has a rate of their own, on all paths together.
+func TestWhoAsksTooOftenIsToldToWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		keeper, err := identity.NewKeeper("", musttest.Temp(t, "tokens.yaml", "version: 1\ntokens:\n  - {user: ann, roles: [viewer], token: "+token(verb.Viewer)+"}\n  - {user: bob, roles: [viewer], token: "+token(verb.Operator)+"}\n"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := route.New(t.Context(), route.Settings{Guard: &identity.Guard{Keeper: keeper}, Rate: 2, Log: slog.New(slog.DiscardHandler)})
+		ask := func(role verb.Role, path string, want int) {
+			t.Helper()
+			r := httptest.NewRequest(http.MethodGet, "http://localhost"+path, http.NoBody)
+			r.Header.Set("Authorization", "Bearer "+token(role))
+			w := httptest.NewRecorder()
+			g.ServeHTTP(w, r)
+			if w.Code != want || (w.Header().Get("Retry-After") == "1") != (want == http.StatusTooManyRequests) {
+				t.Errorf("%s: %d %v %s, want %d", path, w.Code, w.Header(), w.Body, want)
+			}
+		}
+		ask(verb.Viewer, "/openapi.json", http.StatusOK)
+		ask(verb.Viewer, "/api/v1/nothing", http.StatusNotFound)
+		ask(verb.Viewer, "/api/v1/nothing", http.StatusTooManyRequests)
+		ask(verb.Viewer, "/openapi.json", http.StatusTooManyRequests)
+		ask(verb.Operator, "/api/v1/nothing", http.StatusNotFound)
+		<-time.After(500 * time.Millisecond)
+		ask(verb.Viewer, "/api/v1/nothing", http.StatusNotFound)
+	})
 }
