@@ -1,6 +1,7 @@
 package route_test
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -143,7 +144,7 @@ func TestNoOneActsForAnother(t *testing.T) {
 	}
 }
 
-// A token that is removed from the file stops working at once, even in the middle of a stream.
+// A token that is removed from the file stops working at once, even in the middle of a stream, or of a conversation over MCP.
 func TestARevokedTokenEnds(t *testing.T) {
 	s := open(t, nil, func(g *routeSettings) { g.Beat = shortBeat })
 	s.state("j", requested)
@@ -154,9 +155,14 @@ func TestARevokedTokenEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }() // The body has been read.
+	viewer, _ := s.keeper.Of(token(verb.Viewer))
 	s.write(verb.Admin)
 	if changed, err := s.keeper.Refresh(); !changed || err != nil {
 		t.Fatal(changed, err)
+	}
+	var fault *events.Fault
+	if _, err := s.gateway.Do(t.Context(), viewer, "list", struct{}{}); !errors.As(err, &fault) || fault.Code != events.CodeUnauthenticated || s.last() != "" {
+		t.Errorf("in this process: %v, asked %s", err, s.last())
 	}
 	body := readAll(t, answer)
 	if !strings.Contains(body, "event: job.requested\n") || !strings.Contains(body, "event: fault\ndata: {\"code\":\"unauthenticated\"") {
@@ -271,4 +277,32 @@ func TestWhoAsksTooOftenIsToldToWait(t *testing.T) {
 		<-time.After(500 * time.Millisecond)
 		ask(verb.Viewer, "/api/v1/nothing", http.StatusNotFound)
 	})
+}
+
+// A question for a user is answered by that user alone, one that permits an action by an approver; only the holder of the start-up token, who
+// is every user, may answer for others.
+func TestAQuestionForAUserIsAnsweredByThatUser(t *testing.T) {
+	g := open(t, nil, nil).gateway
+	for _, c := range []struct {
+		user string
+		role verb.Role
+		kind events.InputKind
+		of   string // The user whom the question is for.
+		want bool
+	}{
+		{"ann", verb.Submitter, events.InputClarification, "", true},
+		{"ann", verb.Submitter, events.InputClarification, "ann", true},
+		{"ann", verb.Submitter, events.InputClarification, "bob", false},
+		{"ann", verb.Submitter, events.InputApproval, "ann", false},
+		{"ann", verb.Approver, events.InputUnknown, "ann", true},
+		{"ann", verb.Viewer, events.InputClarification, "ann", false},
+		{"boss", verb.Admin, events.InputApproval, "", true},
+		{"boss", verb.Admin, events.InputClarification, "bob", false},
+		{"", verb.Admin, events.InputClarification, "bob", true},
+		{"", verb.Submitter, events.InputClarification, "bob", false},
+	} {
+		if got := g.MayAnswer(identity.Identity{User: c.user, Roles: []verb.Role{c.role}}, &verb.Question{Kind: c.kind, User: c.of}); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
 }
