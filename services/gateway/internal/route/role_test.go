@@ -1,7 +1,10 @@
 package route_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
@@ -115,6 +119,7 @@ func TestARequestOnTheBusHasTheRightsOfItsUser(t *testing.T) {
 // The token determines the user; only an admin may name another one.
 func TestNoOneActsForAnother(t *testing.T) {
 	s := open(t, nil, nil)
+	s.state("theirs", events.Event{Kind: events.KindJobRequested, Data: &events.JobRequested{Request: events.Request{ID: "theirs", Goal: "g", User: "boss"}, Rules: events.Rules{Version: 1}}})
 	for _, test := range []struct {
 		role                     verb.Role
 		method, path, body, want string
@@ -132,6 +137,8 @@ func TestNoOneActsForAnother(t *testing.T) {
 		{verb.Operator, "POST", "/api/v1/schedules", `{"request":{"goal":"g","user_id":"boss"}}`, ""},
 		{verb.Operator, "POST", "/api/v1/schedules", `{"request":{"goal":"g"}}`, `schedule.create {"by":"operator","request":{"goal":"g","user":"operator"}}`},
 		{verb.Submitter, "POST", "/api/v1/jobs", `{"goal":"g","user_id":"boss"}`, ""},
+		{verb.Submitter, "POST", "/api/v1/jobs", `{"goal":"g","id":"mine"}`, `submit {"goal":"g","id":"mine","user":"submitter"}`},
+		{verb.Submitter, "POST", "/api/v1/jobs/theirs/fork", `{}`, ""},
 	} {
 		before := s.last()
 		status, body := s.ask(test.role, test.method, test.path, test.body)
@@ -304,5 +311,76 @@ func TestAQuestionForAUserIsAnsweredByThatUser(t *testing.T) {
 		if got := g.MayAnswer(identity.Identity{User: c.user, Roles: []verb.Role{c.role}}, &verb.Question{Kind: c.kind, User: c.of}); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
+	}
+}
+
+// A message of a user who may not approve answers no approval of its session, also where the scheduler does not read the rights of users.
+func TestAMessageOfASubmitterIsNoApproval(t *testing.T) {
+	kind := events.InputApproval
+	var said events.Request
+	s := open(t, answers{
+		"inputs": func([]byte) ([]byte, *events.Fault) {
+			return fmt.Appendf(nil, `{"inputs":[{"job_id":"j","request":"ask","kind":"clarification"},{"job_id":"j","request":"q","kind":%q}]}`, kind), nil
+		},
+		"submit": func(body []byte) ([]byte, *events.Fault) {
+			said = events.Request{}
+			if err := json.Unmarshal(body, &said); err != nil {
+				t.Error(err)
+			}
+			return []byte(`{"job_id":"k","seq":1}`), nil
+		},
+	}, nil)
+	session := `{"user":"","jobs":[{"id":"i"},{"id":"j","asking":true}]}`
+	if _, err := s.bus.Sessions().Put(t.Context(), bus.SessionKey("s"), []byte(session), 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		role    verb.Role
+		kind    events.InputKind
+		session string
+		want    bool // It is a job of its own.
+	}{
+		{verb.Submitter, events.InputApproval, "s", true},
+		{verb.Submitter, events.InputUnknown, "s", true},
+		{verb.Submitter, events.InputClarification, "s", false},
+		{verb.Submitter, events.InputApproval, "new", false},
+		{verb.Submitter, events.InputApproval, "", false},
+		{verb.Admin, events.InputApproval, "s", false},
+	} {
+		kind = c.kind
+		status, body := s.ask(c.role, http.MethodPost, "/api/v1/jobs", fmt.Sprintf(`{"goal":"yes","session":%q}`, c.session))
+		if status != http.StatusCreated || said.New != c.want || said.Session != c.session {
+			t.Errorf("%+v: %d %s, submitted %+v", c, status, body, said)
+		}
+	}
+}
+
+// A wait ends once its user has no valid token any more, even if nothing happens, and counts as one of the open streams.
+func TestAWaitIsThatOfAUserAndOneOfTheStreams(t *testing.T) {
+	running := answers{"get": func([]byte) ([]byte, *events.Fault) { return []byte(`{"id":"j","status":"RUNNING"}`), nil }}
+	s := open(t, running, func(g *routeSettings) { g.Beat = shortBeat })
+	s.state("j", requested)
+	viewer, _ := s.keeper.Of(token(verb.Viewer))
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	revoked := false
+	_, err := s.gateway.Await(ctx, viewer, &verb.Waiting{Ref: verb.Ref{ID: "j"}, Timeout: events.Duration(time.Hour)}, nil, func(*verb.Waited) {
+		if !revoked {
+			revoked = true
+			s.write(verb.Admin)
+			if changed, err := s.keeper.Refresh(); !changed || err != nil {
+				t.Error(changed, err)
+			}
+		}
+	})
+	var fault *events.Fault
+	if !errors.As(err, &fault) || fault.Code != events.CodeUnauthenticated {
+		t.Errorf("the wait ended with %v", err)
+	}
+	s = open(t, running, func(g *routeSettings) { g.Streams = 0 })
+	s.state("j", requested)
+	viewer, _ = s.keeper.Of(token(verb.Viewer))
+	if _, err := s.gateway.Await(ctx, viewer, &verb.Waiting{Ref: verb.Ref{ID: "j"}, Timeout: events.Duration(time.Nanosecond)}, nil, nil); !errors.As(err, &fault) || fault.Code != events.CodeTooMany {
+		t.Errorf("one too many: %v", err)
 	}
 }

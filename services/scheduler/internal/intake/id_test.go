@@ -48,3 +48,18 @@ func TestTheIDOfARequestDependsOnItsOriginAlone(t *testing.T) {
 		}
 	}
 }
+
+// An event in structured mode brings its origin along, unless headers say something else.
+func TestHeadersTakePrecedenceOverAnEnvelope(t *testing.T) {
+	const body = `{"specversion":"1.0","type":"t","id":"e","source":"s","traceparent":"t","data":{"goal":"g"}}`
+	for _, c := range []struct{ headers, want Origin }{
+		{Origin{}, Origin{Source: "s", EventID: "e", Trace: "t"}},
+		{Origin{Source: "h"}, Origin{Source: "h", EventID: "e", Trace: "t"}},
+		{Origin{EventID: "h"}, Origin{EventID: "h", Trace: "t"}},
+		{Origin{Source: "h", EventID: "i", Trace: "j"}, Origin{Source: "h", EventID: "i", Trace: "j"}},
+	} {
+		if inner, got := unwrapped([]byte(body), c.headers); got != c.want || string(inner) != `{"goal":"g"}` {
+			t.Errorf("%+v: %s of %+v, want %+v", c.headers, inner, got, c.want)
+		}
+	}
+}
