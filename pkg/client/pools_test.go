@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
@@ -22,8 +24,13 @@ import (
 // listed returns a client with a list of signers that is empty.
 func listed(t *testing.T) *client.Client {
 	t.Helper()
+	return listedOn(t, bustest.Start(t, bustest.Settings{Quiet: true}))
+}
+
+func listedOn(t *testing.T, server *bustest.Server) *client.Client {
+	t.Helper()
 	file := musttest.Temp(t, "signers.json", `{"since":"2100-01-01T00:00:00Z","journals":"1970-01-01T00:00:00Z","signers":[]}`)
-	o := bustest.Start(t, bustest.Settings{Quiet: true}).Options("client-test")
+	o := server.Options("client-test")
 	o.Signers = file
 	b, err := bus.Connect(t.Context(), o)
 	if err != nil {
@@ -314,6 +321,62 @@ func TestItemsOfNoJobAreNotShown(t *testing.T) {
 	for m, err := range c.Logs().Items(t.Context(), "j1", "a", 0) {
 		if err != nil || len(m.Items) > 0 {
 			t.Errorf("%+v, %v", m, err)
+		}
+	}
+}
+
+// On a bus that keeps no live items, those of other pools count no more than elsewhere.
+func TestItemsThatAreNotKeptAreJudgedToo(t *testing.T) {
+	server := bustest.Start(t, bustest.Settings{Quiet: true})
+	c := listedOn(t, server)
+	raw, err := nats.Connect("", nats.InProcessServer(server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	js, err := jetstream.New(raw)
+	if err == nil {
+		err = js.DeleteStream(t.Context(), item.LiveSubjects(c.Names()).Stream())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	state(t, c, requested("j1", "x"))
+	plan := &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "g", Expert: "x", Pool: "near"}}}
+	state(t, c, events.Event{Kind: events.KindGraphCreated, Job: "j1", SubJob: events.PlanID, Run: 1, Data: &events.GraphCreated{Plan: plan}})
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	read := make(chan string)
+	go func() { // Ends with the third item or ctx.
+		defer close(read)
+		n := 0
+		for i, err := range c.Live(ctx, "j1", client.LiveOptions{}) {
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if read <- i.Text; n == 2 {
+				return
+			}
+			n++
+		}
+	}()
+	for more := true; more; {
+		select {
+		case text, ok := <-read:
+			if more = ok; ok && text != "of its pool" {
+				t.Errorf("%q is shown", text)
+			}
+		default:
+			for _, pool := range []string{"foe", "near"} {
+				body, err := item.Encode([]item.Item{{Type: item.Text, ID: "x", Run: 1, Text: map[bool]string{true: "of its pool", false: "forged"}[pool == "near"]}})
+				if err == nil {
+					err = c.Bus().Items().Send("j1", "a", pool, body)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
 	}
 }
