@@ -123,7 +123,9 @@ func TestASchedulerWritesForRunnersWhatIsTheirs(t *testing.T) {
 			return errors.Join(put(a, "w-1", named(t, "w-1", "Write It", "a")), put(bc, "write_it", card(t, "write_it", "b")))
 		}, bus.ErrNotPermitted},
 		{"a card without a name whose id is the name of another pool's expert", func() error { return put(bc, "write-it", named(t, "write-it", "", "b")) }, bus.ErrNotPermitted},
-		{"cards without a name", func() error { return errors.Join(put(a, "n-1", named(t, "n-1", "", "a")), put(bc, "n-2", named(t, "n-2", "", "b"))) }, nil},
+		{"cards without a name", func() error {
+			return errors.Join(put(a, "n-1", named(t, "n-1", "", "a")), put(bc, "n-2", named(t, "n-2", "", "b")))
+		}, nil},
 		{"a new name of another pool's expert", func() error {
 			return errors.Join(put(bc, "b1", card(t, "b1", "b")), put(bc, "b1", named(t, "b1", "write-it", "b")))
 		}, bus.ErrNotPermitted},
