@@ -59,7 +59,7 @@ func (r *refusals) heard(b *Bus) func(string, error) {
 }
 
 func (r *refusals) check() error {
-	if at := r.last.Load(); at != 0 && time.Now().UnixNano()-at < int64(refusedFor) {
+	if time.Now().UnixNano()-r.last.Load() < int64(refusedFor) { // It is 0 before the first refusal.
 		return fmt.Errorf("%w: publish live items", ErrNotPermitted)
 	}
 	return nil

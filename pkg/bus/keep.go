@@ -325,7 +325,7 @@ func (s Services) write(ctx context.Context, subject string, r keeping) (uint64,
 	}
 	bucket, key, _ := strings.Cut(strings.TrimPrefix(subject, n.Prefix()+".keep."), ".")
 	earlier := bucket == n.Memory || strings.HasPrefix(key, contexts) // Only runners of earlier releases write this here.
-	if earlier && r.Op != keepPut || bucket == n.Memory && rememberer(key) == "" {
+	if earlier && r.Op != keepPut {
 		return 0, fmt.Errorf("%w: only the engine writes %s of %s", ErrRefused, key, bucket)
 	}
 	return s.apply(ctx, KV{s.bus, bucket}, key, r)

@@ -145,3 +145,30 @@ func TestAServiceAnswersOnNoSubjectOfOurs(t *testing.T) {
 		}
 	}
 }
+
+// Where no signature is required, whoever asks has every right but those that the request was not left.
+func TestARequestHasTheRightsThatItWasLeftWhereNoSignatureIsRequired(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{}).Bus("test")
+	stop, err := b.Services().Serve("jobgraph", "1.2.3", nil, map[string]bus.Endpoint{
+		"me": func(ctx context.Context, _ []byte) ([]byte, *events.Fault) {
+			who, asked, err := b.Services().Signer(ctx)
+			noErr(t, err)
+			if asked != (who != nil) {
+				t.Errorf("asked %t for %+v", asked, who)
+			}
+			if who == nil {
+				return []byte("everyone"), nil
+			}
+			return []byte("[" + strings.Join(who.Rights, ",") + "]"), nil
+		},
+	}, nil)
+	noErr(t, err)
+	defer stop()
+	for want, ctx := range map[string]context.Context{
+		"everyone": t.Context(), "[]": bus.WithRights(t.Context()), "[submitter,approver]": bus.WithRights(t.Context(), "submitter", "approver"),
+	} {
+		if got, fault, err := b.Services().Request(ctx, b.Names().API("me"), nil); err != nil || fault != nil || string(got) != want {
+			t.Errorf("%s, %v, %v, want %s", got, fault, err, want)
+		}
+	}
+}

@@ -104,6 +104,9 @@ func TestOneMuteStreamMarksNoOther(t *testing.T) {
 			put(t, b, fact(b, "j1", "a"))
 		}
 		mute(t, "work alone", b, "jobs.work")
+		if log, work := b.Mute(b.Names().AllEvents()), b.Mute(b.Names().AllEvents(), b.Names().WorkFor("p", "e", "j", "a", 1)); log.Is() || !work.Is() {
+			t.Errorf("the log: %s; the log or work: %s", log.String(), work.String())
+		}
 		noErr(t, b.Streams().Probe(t.Context()))
 		end()
 		noErr(t, work())
@@ -142,5 +145,29 @@ func TestAProbeFindsOutWhetherAnythingIsStoredAndLeavesNothing(t *testing.T) {
 		}
 		server.Mute(b.Names().Timers)
 		wantErr(t, b.Streams().Probe(t.Context()), bus.ErrUnknown)
+	})
+}
+
+func TestSeveralMuteStreamsAreOneSilenceFromTheFirstToTheLast(t *testing.T) {
+	bustest.Virtual(t, func(t *testing.T) {
+		server := bustest.Start(t, bustest.Settings{Quiet: true})
+		b := server.Bus("test")
+		server.Mute(b.Names().Work, b.Names().Log)
+		lose := func(subject string) {
+			_, err := b.Publish(t.Context(), events.Message{Subject: subject}, bus.Expect{})
+			wantErr(t, err, bus.ErrUnknown)
+		}
+		work, log := b.Names().WorkFor("p", "e", "j", "a", 1), b.Names().Event("j", events.KindJobFinished)
+		began := time.Now()
+		lose(work)
+		lose(log)
+		lose(log)
+		lose(work)
+		for range 16 { // In any order of the streams.
+			mute(t, "both", b, "jobs.event", "jobs.work")
+			if m := b.Mute(); !m.Since.Equal(began) || !m.Last.Equal(time.Now()) {
+				t.Errorf("mute since %s until %s, want %s and %s", m.Since, m.Last, began, time.Now())
+			}
+		}
 	})
 }

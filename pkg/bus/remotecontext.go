@@ -52,7 +52,7 @@ func (c remoteContext) all(ctx context.Context) (map[string]string, uint64, erro
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return nil, 0, fmt.Errorf("read contexts of session %s: %w", c.session, err)
 	}
-	if len(value) > 0 && json.Unmarshal(value, &known) != nil || known == nil {
+	if json.Unmarshal(value, &known) != nil || known == nil { // There is none, or it cannot be read.
 		known = map[string]string{}
 	}
 	return known, revision, nil

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
@@ -22,8 +24,13 @@ import (
 // listed returns a client with a list of signers that is empty.
 func listed(t *testing.T) *client.Client {
 	t.Helper()
+	return listedOn(t, bustest.Start(t, bustest.Settings{Quiet: true}))
+}
+
+func listedOn(t *testing.T, server *bustest.Server) *client.Client {
+	t.Helper()
 	file := musttest.Temp(t, "signers.json", `{"since":"2100-01-01T00:00:00Z","journals":"1970-01-01T00:00:00Z","signers":[]}`)
-	o := bustest.Start(t, bustest.Settings{Quiet: true}).Options("client-test")
+	o := server.Options("client-test")
 	o.Signers = file
 	b, err := bus.Connect(t.Context(), o)
 	if err != nil {
@@ -132,8 +139,9 @@ func TestLiveItemsOfOtherPoolsAreNotShown(t *testing.T) {
 	shownIn(t, c, asked, "near", say(1, "not consulted"))
 	shownIn(t, c, events.PlanID, "", say(1, "planner"))
 	shownIn(t, c, events.PlanID, "old", say(1, "not the planner"))
-	shownIn(t, c, "a", "old", say(1, "one"), say(2, "not begun"), say(0, "without a run"))
+	shownIn(t, c, asked, "far", say(2, "of a run that is not announced"))
 	shownIn(t, c, "a", "new", say(1, "not yet"))
+	shownIn(t, c, "a", "old", say(1, "one"), say(2, "not begun"), say(0, "without a run"))
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	next, end := iter.Pull2(c.Live(ctx, "j1", client.LiveOptions{}))
@@ -149,6 +157,7 @@ func TestLiveItemsOfOtherPoolsAreNotShown(t *testing.T) {
 	read("not announced", "announced", "planner", "one", "without a run")
 	state(t, c, events.Event{Kind: events.KindRerunRequested, Job: "j1", Data: &events.RerunRequested{SubJob: "a", Edit: json.RawMessage(`{"expert":"y","pool":"new"}`)}})
 	state(t, c, events.Event{Kind: events.KindSubJobClosed, Job: "j1", SubJob: "a", Run: 1, Data: &events.SubJobClosed{}})
+	shownIn(t, c, "a", "old", say(0, "of a run that is over"))
 	shownIn(t, c, "a", "old", say(1, "late"), say(2, "too late"), say(0, "nor without a run"))
 	shownIn(t, c, "a", "new", say(2, "two"))
 	read("late", "two")
@@ -200,6 +209,174 @@ func TestForgedItemsKeepNoReader(t *testing.T) {
 			return
 		default:
 			shownIn(t, c, events.PlanID, "foe", item.Item{Type: item.Text, ID: "x", Run: 1, Text: "forged"})
+		}
+	}
+}
+
+// A reader without a list of signers cannot know who may publish where: it shows what there is, also on a bus that has had roles.
+func TestItemsOfEveryPoolAreShownWhereNoSignaturesCount(t *testing.T) {
+	c := connect(t)
+	state(t, c, requested("j1", "x"))
+	shownIn(t, c, "a", "far", item.Item{Type: item.Log, ID: "log", Run: 1, Text: "said", Done: true})
+	var all []string
+	for m, err := range c.Logs().Items(t.Context(), "j1", "a", 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range m.Items {
+			all = append(all, i.Text)
+		}
+	}
+	if diff := cmp.Diff([]string{"said"}, all); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What a worker of another pool says while a SubJob is executed is not shown, nor what it says of a SubJob that has not begun.
+func TestPiecesOfOtherPoolsAreNotShown(t *testing.T) {
+	c := listed(t)
+	state(t, c, requested("j1", "x"))
+	plan := &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "g", Expert: "out", Pool: "near"}, {ID: "b", Goal: "g", Expert: "out", Pool: "near", Dependencies: []string{"a"}}}}
+	state(t, c, events.Event{Kind: events.KindGraphCreated, Job: "j1", SubJob: events.PlanID, Run: 1, Data: &events.GraphCreated{Plan: plan}})
+	if _, err := c.Bus().Experts().Put(t.Context(), "out", musttest.JSON(t, events.Card{ID: "out", Kind: "nats"}), 0); err != nil {
+		t.Fatal(err)
+	}
+	saved := `{"id":"j1","status":"RUNNING","subjobs":[{"id":"a","expert":"out","run":1},{"id":"b","expert":"out","run":1}]}`
+	if _, err := c.Bus().State().Put(t.Context(), "j1", []byte(saved), 0); err != nil {
+		t.Fatal(err)
+	}
+	shownIn(t, c, events.PlanID, "", item.Item{Type: item.Text, ID: "x", Run: 1, Text: "begin", Done: true})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	next, end := iter.Pull2(c.Live(ctx, "j1", client.LiveOptions{}))
+	defer end()
+	read := func(want string, run int) {
+		t.Helper()
+		if i, err, _ := next(); err != nil || i.Text != want || i.Run != run {
+			t.Fatalf("%q of run %d, %v instead of %q of run %d", i.Text, i.Run, err, want, run)
+		}
+	}
+	say := func(subjob, pool, text string) {
+		t.Helper()
+		if err := c.Bus().Items().Pass("j1", subjob, pool, []byte(`{"item":"answer/1","offset":0,"text":"`+text+`"}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read("begin", 1)
+	say("a", "foe", "of another pool")
+	say("b", "near", "not begun")
+	say("a", "near", "one")
+	read("one", 1)
+	state(t, c, events.Event{Kind: events.KindRerunRequested, Job: "j1", Data: &events.RerunRequested{SubJob: "a", Edit: json.RawMessage(`{"expert":"y","pool":"new"}`)}})
+	state(t, c, events.Event{Kind: events.KindSubJobClosed, Job: "j1", SubJob: "a", Run: 1, Data: &events.SubJobClosed{}})
+	say("a", "near", "late")
+	say("a", "new", "two")
+	read("two", 2)
+}
+
+// What the planner says of an expert that it consults is no announcement of a run unless it names pool and run.
+func TestTheItemsOfAConsultedExpertCountOnceItsRunIsAnnounced(t *testing.T) {
+	c := listed(t)
+	state(t, c, requested("j1", "x"))
+	const asked = events.PlanID + "~1~look-1"
+	said := func(subjob, pool, text, of string, run int) {
+		t.Helper()
+		shownIn(t, c, subjob, pool, item.Item{Type: item.Progress, ID: text, Run: run, Pool: of, Text: text, Done: true})
+	}
+	said(events.PlanID, "", "begin", "", 1)
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	next, end := iter.Pull2(c.Live(ctx, "j1", client.LiveOptions{}))
+	defer end()
+	read := func(want string) {
+		t.Helper()
+		if i, err, _ := next(); err != nil || i.Text != want {
+			t.Fatalf("%q, %v instead of %q", i.Text, err, want)
+		}
+	}
+	read("begin")
+	said(asked, "far", "before anything is said", "", 1)
+	said(events.PlanID, "", "goes on", "", 1)
+	read("goes on")
+	said(asked, "", "which one?", "", 1)
+	said(asked, "far", "before a pool is named", "", 1)
+	read("which one?")
+	said(events.PlanID, "", "goes on again", "", 1)
+	read("goes on again")
+	said(asked, "", "whom?", "far", 0)
+	said(asked, "far", "before a run is named", "", 1)
+	read("whom?")
+	said(events.PlanID, "", "has decided", "", 1)
+	read("has decided")
+	said(asked, "", "announced", "far", 1)
+	said(asked, "far", "shown", "", 1)
+	read("announced")
+	read("shown")
+}
+
+// An item of a job that does not exist does not count.
+func TestItemsOfNoJobAreNotShown(t *testing.T) {
+	c := listed(t)
+	shownIn(t, c, "a", "near", item.Item{Type: item.Text, ID: "x", Run: 1, Text: "of no job"})
+	for m, err := range c.Logs().Items(t.Context(), "j1", "a", 0) {
+		if err != nil || len(m.Items) > 0 {
+			t.Errorf("%+v, %v", m, err)
+		}
+	}
+}
+
+// On a bus that keeps no live items, those of other pools count no more than elsewhere.
+func TestItemsThatAreNotKeptAreJudgedToo(t *testing.T) {
+	server := bustest.Start(t, bustest.Settings{Quiet: true})
+	c := listedOn(t, server)
+	raw, err := nats.Connect("", nats.InProcessServer(server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	js, err := jetstream.New(raw)
+	if err == nil {
+		err = js.DeleteStream(t.Context(), item.LiveSubjects(c.Names()).Stream())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	state(t, c, requested("j1", "x"))
+	plan := &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "g", Expert: "x", Pool: "near"}}}
+	state(t, c, events.Event{Kind: events.KindGraphCreated, Job: "j1", SubJob: events.PlanID, Run: 1, Data: &events.GraphCreated{Plan: plan}})
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	read := make(chan string)
+	go func() { // Ends with the third item or ctx.
+		defer close(read)
+		n := 0
+		for i, err := range c.Live(ctx, "j1", client.LiveOptions{}) {
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if read <- i.Text; n == 2 {
+				return
+			}
+			n++
+		}
+	}()
+	for more := true; more; {
+		select {
+		case text, ok := <-read:
+			if more = ok; ok && text != "of its pool" {
+				t.Errorf("%q is shown", text)
+			}
+		default:
+			for _, pool := range []string{"foe", "near"} {
+				body, err := item.Encode([]item.Item{{Type: item.Text, ID: "x", Run: 1, Text: map[bool]string{true: "of its pool", false: "forged"}[pool == "near"]}})
+				if err == nil {
+					err = c.Bus().Items().Send("j1", "a", pool, body)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
 	}
 }

@@ -37,6 +37,8 @@ func TestALiveItemCountsOnlyOfThePoolOfItsRun(t *testing.T) {
 	check("a", "old", 0, perhaps)
 	check("a", "old", -1, notYet)
 	check(events.PlanID, "foe", 1, no)
+	check(events.PlanID, events.PlannerPool, 1, no)
+	check(events.PlanID, events.PlannerPool, 0, notYet)
 	check("ghost", "foe", 1, notYet)
 	if err := r.Read(from(log[3:]...)); err != nil || r.Last() != 8 || r.Run("a") != 2 || r.Run("ghost") != 0 {
 		t.Fatal(r.Last(), r.Run("a"), err)

@@ -75,6 +75,7 @@ func TestASealFitsOnlyWhatWasSigned(t *testing.T) {
 		"the key":                  {func(m *events.Message) { replace(m, 1, foreign[1]) }, "does not fit"},
 		"the moment":               {func(m *events.Message) { replace(m, 2, "1") }, "does not fit"},
 		"the signature":            {func(m *events.Message) { replace(m, 3, foreign[3]) }, "does not fit"},
+		"a word behind it":         {func(m *events.Message) { m.Header[seal.Header] = []string{m.Get(seal.Header) + " x"} }, "unknown form"},
 		"letters":                  {func(m *events.Message) { replace(m, 3, "?") }, "cannot be read"},
 		"the form":                 {func(m *events.Message) { replace(m, 0, "v2") }, "unknown form"},
 		"no seal":                  {func(m *events.Message) { delete(m.Header, seal.Header) }, "no signature"},
@@ -115,6 +116,7 @@ func TestASignatureCountsForWhatItsKeyMayAndWhile(t *testing.T) {
 		{"a key before its end", seal.Signers{Signers: []seal.Signer{retired}}, anna, noon, ""},
 		{"a key at its end", seal.Signers{Signers: []seal.Signer{retired}}, anna, old, "withdrawn"},
 		{"another fact", seal.Signers{Signers: []seal.Signer{others}}, anna, noon, "may not sign"},
+		{"a log that begins with the list", seal.Signers{Since: noon, Signers: nil}, stranger, noon, "no signer"},
 		{"a log that is older", seal.Signers{Since: old, Signers: nil}, stranger, noon, ""},
 	} {
 		got := reason(c.list.Fact(sealed(t, c.by), events.KindInputClosed, c.at))
@@ -181,12 +183,15 @@ func TestARequestHasTheRightsThatWereLeftItAndItsKeyHas(t *testing.T) {
 	} {
 		m := asked(t, c.by, c.left)
 		who, err := list.Of(m, noon)
-		if err != nil || strings.Join(who.Rights, ",") != c.want || who.Name != c.name {
+		if err != nil || strings.Join(who.Rights, ",") != c.want || slices.Contains(who.Rights, "") || who.Name != c.name {
 			t.Errorf("%q left to %s: %+v %v, want %q as %q", c.left, seal.Named(m), who, err, c.want, c.name)
 		}
 		anyone := "-"
 		if who := seal.Anyone(m); who != nil {
 			anyone = strings.Join(who.Rights, ",")
+			if want := map[bool]string{true: "the gateway", false: "a user of the gateway"}[strings.Contains(c.anyone, "admin")]; who.Name != want || slices.Contains(who.Rights, "") {
+				t.Errorf("%q left where no signature is required: %q of %q, want %q", c.left, who.Rights, who.Name, want)
+			}
 		}
 		if anyone != c.anyone {
 			t.Errorf("%q left where no signature is required: %q, want %q", c.left, anyone, c.anyone)

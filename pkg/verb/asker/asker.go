@@ -35,8 +35,8 @@ type Signatures interface {
 // Checked restricts a verb that changes something to keys with the right to it, and to users for whom the key may ask. Where
 // signatures are not required, everyone may ask for every user.
 func Checked[T any](name string, s Signatures, answer func(ctx context.Context, body []byte) (T, error)) func(ctx context.Context, body []byte) (T, error) {
-	row, ok := verb.Find(name)
-	if !ok || row.Effect == verb.Read {
+	row, _ := verb.Find(name) // A verb that is not in the table is for admins alone.
+	if row.Effect == verb.Read {
 		return answer
 	}
 	return func(ctx context.Context, body []byte) (T, error) {

@@ -59,6 +59,16 @@ func TestAKeyUsesWhatItsRightsPermit(t *testing.T) {
 	}
 }
 
+// A verb that is missing in the table is open to no one by mistake.
+func TestAVerbThatIsNotInTheTableIsForAdminsAlone(t *testing.T) {
+	for _, right := range verb.Roles() {
+		want := map[bool]events.Code{false: events.CodeNotPermitted}[right == verb.Admin]
+		if _, _, got := answered(t, "ghost", signature{&seal.Signer{Name: "ann's key", Rights: []string{string(right)}}, true, nil}, `{}`); got != want {
+			t.Errorf("with the right %s: %q, want %q", right, got, want)
+		}
+	}
+}
+
 func TestARequestIsInTheNameOfItsKey(t *testing.T) {
 	ann := &seal.Signer{Name: "ann's key", Users: []string{"ann", "annie"}, Rights: []string{string(verb.Operator)}}
 	gateway := &seal.Signer{Name: "gateway", Users: []string{seal.Any}, Rights: []string{string(verb.Operator)}}
@@ -76,6 +86,7 @@ func TestARequestIsInTheNameOfItsKey(t *testing.T) {
 		{"no name", "stop", signature{ann, true, nil}, `{"id":"j"}`, `{"by":"ann","id":"j"}`, ""},
 		{"an id alone", "stop", signature{ann, true, nil}, " j\n", `{"by":"ann","id":"j"}`, ""},
 		{"nothing", "stop", signature{ann, true, nil}, "", `{"by":"ann"}`, ""},
+		{"blanks", "stop", signature{ann, true, nil}, " \n", `{"by":"ann"}`, ""},
 		{"another of its names", "stop", signature{ann, true, nil}, `{"by":"annie"}`, `{"by":"annie"}`, ""},
 		{"the name of another", "stop", signature{ann, true, nil}, `{"by":"boss"}`, "", events.CodeNotPermitted},
 		{"in another spelling", "stop", signature{ann, true, nil}, `{"By":"boss"}`, "", events.CodeNotPermitted},

@@ -44,6 +44,21 @@ func TestATemporaryStoreGoesWithItsServer(t *testing.T) {
 	}
 }
 
+func TestATemporaryStoreThatIsKeptStays(t *testing.T) {
+	e := start(t, embed.Settings{})
+	dir := e.Keep()
+	defer func() { _ = os.RemoveAll(dir) }()
+	if _, temporary := e.Store(); temporary {
+		t.Error("it is to be removed")
+	}
+	if err := e.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAStoreInUseIsRefusedAndThenFree(t *testing.T) {
 	dir := t.TempDir()
 	e := start(t, embed.Settings{Store: dir, Listen: "127.0.0.1:0"})

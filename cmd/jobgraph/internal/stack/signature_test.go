@@ -58,6 +58,12 @@ func TestASubmitterStopsTheirOwnJobs(t *testing.T) {
 	if err := s.enter("eve").Stop(t.Context(), v.job, events.StopRequested{}); err == nil || s.status(v).Terminal() {
 		t.Errorf("eve stops the job of the boss: %v", err)
 	}
+	eve := s.enter("eve").Bus()
+	for id, want := range map[string]events.Code{"*": events.CodeInvalid, "none": events.CodeNotPermitted} {
+		if _, fault, err := eve.Services().Request(t.Context(), eve.Names().API("stop"), []byte(`{"id":"`+id+`"}`)); err != nil || fault == nil || fault.Code != want {
+			t.Errorf("eve stops %s: %v %v, want %s", id, fault, err, want)
+		}
+	}
 	if err := s.boss.Stop(t.Context(), v.job, events.StopRequested{}); err != nil {
 		t.Errorf("the boss stops his own job: %v", err)
 	}

@@ -42,7 +42,7 @@ func (g *Guard) Where(r *http.Request) *events.Fault {
 			return nil
 		}
 		at, err := url.Parse(origin)
-		if err != nil || at.Host == "" || !strings.EqualFold(at.Host, r.Host) {
+		if err != nil || !strings.EqualFold(at.Host, r.Host) {
 			return foreign
 		}
 		return nil

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -30,8 +31,12 @@ func keeper(t *testing.T, text string) (*identity.Keeper, string) {
 	return k, path
 }
 
-// sum is the digest of token-of-a-digest-12345.
-const sum = "8fbeb7d1a2b0d1f1f3d6f0a4c0b9c1a3b7c2ba2f0bdbde80a6f4b8a08bd3a6ee"
+// digested is a token whose digest, sum, is in the file; nothing is the digest of no bytes.
+const (
+	digested = "token-of-a-digest-12345"
+	sum      = "ccb64effe5ef3e359fbde9ff4159edfb941c9f3aed8220257c8ef354dff08950"
+	nothing  = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+)
 
 func TestTokensAreThoseOfTheFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -48,7 +53,11 @@ func TestTokensAreThoseOfTheFile(t *testing.T) {
 		if !ok {
 			t.Error("expired too early")
 		}
-		<-time.After(2 * time.Hour)
+		<-time.After(time.Hour - time.Nanosecond)
+		if _, ok := k.Of("token-that-will-expire"); !ok || !k.Valid(old) {
+			t.Error("expired a moment too early")
+		}
+		<-time.After(time.Nanosecond)
 		if _, ok := k.Of("token-that-will-expire"); ok || k.Valid(old) {
 			t.Error("not expired")
 		}
@@ -56,6 +65,10 @@ func TestTokensAreThoseOfTheFile(t *testing.T) {
 			if _, ok := k.Of(wrong); ok {
 				t.Errorf("%q is a token", wrong)
 			}
+		}
+		musttest.Write(t, path, "version: 1\ntokens:\n  - {user: beatrix, roles: [submitter, approver], token: '${TOKEN}'}\n")
+		if changed, err := k.Refresh(); !changed || err != nil || k.Valid(anna) {
+			t.Error("who has begun with a token that is another's now goes on:", changed, err)
 		}
 		musttest.Write(t, path, "version: 1\ntokens:\n  - {user: anna, roles: [submitter], token: '${TOKEN}'}\n")
 		if changed, err := k.Refresh(); !changed || err != nil || k.Valid(anna) {
@@ -74,6 +87,56 @@ func TestTokensAreThoseOfTheFile(t *testing.T) {
 	})
 }
 
+// A token has at least 20 bytes, a digest 64 digits; the digest of no bytes is no token that everyone has.
+func TestATokenIsGivenInFullOrAsItsDigest(t *testing.T) {
+	for entry, ok := range map[string]bool{
+		"sha256: " + sum: true, "sha256: " + sum[2:]: false, "sha256: " + sum + "00": false, "sha256: " + sum[1:] + "g": false, "token: 12345678901234567890": true, "token: 1234567890123456789": false,
+	} {
+		path := musttest.Temp(t, "tokens.yaml", "version: 1\ntokens: [{user: a, roles: [viewer], "+entry+"}]\n")
+		if _, err := identity.NewKeeper("", path, nil); (err == nil) != ok {
+			t.Errorf("%s: %v", entry, err)
+		}
+	}
+	k, _ := keeper(t, "version: 1\ntokens: [{user: a, roles: [viewer], sha256: "+sum+"}, {user: b, roles: [admin], sha256: "+nothing+"}]\n")
+	if who, ok := k.Of(digested); !ok || who.User != "a" {
+		t.Errorf("%+v %v", who, ok)
+	}
+	if who, ok := k.Of(""); ok {
+		t.Errorf("who has no token is %+v", who)
+	}
+}
+
+// A file is read again if anything about it differs, also if it was replaced within the resolution of its time.
+func TestAFileOfTokensIsReadAgainOnceItDiffers(t *testing.T) {
+	text := func(user string) string {
+		return "version: 1\ntokens: [{user: " + user + ", roles: [viewer], token: '${TOKEN}'}]\n"
+	}
+	k, path := keeper(t, text("ann"))
+	read, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := func(user string, want bool) {
+		t.Helper()
+		if err := os.Chtimes(path, read.ModTime(), read.ModTime()); err != nil {
+			t.Fatal(err)
+		}
+		changed, err := k.Refresh()
+		if who, ok := k.Of("token-of-the-environment"); changed != want || err != nil || !ok || who.User != user {
+			t.Errorf("changed %v, %v: the token is that of %q, want %q", changed, err, who.User, user)
+		}
+	}
+	is("ann", false)
+	musttest.Write(t, path, text("berta"))
+	is("berta", true)
+	is("berta", false)
+	other := musttest.Temp(t, "other.yaml", text("clara"))
+	if err := os.Rename(other, path); err != nil {
+		t.Fatal(err)
+	}
+	is("clara", true)
+}
+
 func TestRequestsOfOtherSitesAreRefused(t *testing.T) {
 	k, _ := keeper(t, "version: 1\ntokens: [{user: a, roles: [viewer], token: '${TOKEN}'}]\n")
 	g := &identity.Guard{Keeper: k, Hosts: []string{"jobs.example.org"}, Origins: []string{"https://console.example.org"}, Cookie: "c"}
@@ -87,6 +150,8 @@ func TestRequestsOfOtherSitesAreRefused(t *testing.T) {
 		{"10.1.2.3", "", "", true},
 		{"jobs.example.org", "", "", true},
 		{"JOBS.example.org:8420", "", "", true},
+		{"jobs.example.org.", "", "", true},
+		{"localhost.:8420", "", "", true},
 		{"evil.example.org:8420", "", "", false},
 		{"localhost.evil.org", "", "", false},
 		{"", "", "", false},
@@ -131,9 +196,11 @@ func TestTheTokenOfAnAddressGoesIntoACookie(t *testing.T) {
 	if who, fault := g.Who(r); fault != nil || !who.Has(verb.Admin) {
 		t.Error(who, fault)
 	}
-	r.Header.Set("Authorization", "Bearer wrong")
-	if _, fault := g.Who(r); fault == nil {
-		t.Error("a wrong header is passed over for the cookie")
+	for header, ok := range map[string]bool{"Bearer wrong": false, "Bearer": false, "Basic " + start: false, start: false, "Bearer " + start: true, "bearer  " + start: true} {
+		r.Header.Set("Authorization", header)
+		if _, fault := g.Who(r); (fault == nil) != ok { // A wrong header is not passed over for the cookie.
+			t.Errorf("%q: %v", header, fault)
+		}
 	}
 	w = httptest.NewRecorder()
 	if done, fault := g.Enter(w, httptest.NewRequest(http.MethodGet, "/?token=wrong", nil)); !done || fault == nil || len(w.Result().Cookies()) != 0 {

@@ -265,7 +265,7 @@ func (k *Keeper) named(name string) (Identity, bool) {
 
 // living returns the identity of an owner, unless the entry has expired.
 func (k *Keeper) living(h holder, ok bool) (Identity, bool) {
-	if !ok || !h.until.IsZero() && k.now().After(h.until) {
+	if !ok || !h.until.IsZero() && !k.now().Before(h.until) {
 		return Identity{}, false
 	}
 	return h.Identity, true

@@ -1,13 +1,25 @@
 package route_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
+	"github.com/jobgraph/jobgraph/services/gateway/internal/route"
 )
 
 var segment = regexp.MustCompile(`\{[a-z_.]+\}`)
@@ -107,6 +119,7 @@ func TestARequestOnTheBusHasTheRightsOfItsUser(t *testing.T) {
 // The token determines the user; only an admin may name another one.
 func TestNoOneActsForAnother(t *testing.T) {
 	s := open(t, nil, nil)
+	s.state("theirs", events.Event{Kind: events.KindJobRequested, Data: &events.JobRequested{Request: events.Request{ID: "theirs", Goal: "g", User: "boss"}, Rules: events.Rules{Version: 1}}})
 	for _, test := range []struct {
 		role                     verb.Role
 		method, path, body, want string
@@ -124,6 +137,8 @@ func TestNoOneActsForAnother(t *testing.T) {
 		{verb.Operator, "POST", "/api/v1/schedules", `{"request":{"goal":"g","user_id":"boss"}}`, ""},
 		{verb.Operator, "POST", "/api/v1/schedules", `{"request":{"goal":"g"}}`, `schedule.create {"by":"operator","request":{"goal":"g","user":"operator"}}`},
 		{verb.Submitter, "POST", "/api/v1/jobs", `{"goal":"g","user_id":"boss"}`, ""},
+		{verb.Submitter, "POST", "/api/v1/jobs", `{"goal":"g","id":"mine"}`, `submit {"goal":"g","id":"mine","user":"submitter"}`},
+		{verb.Submitter, "POST", "/api/v1/jobs/theirs/fork", `{}`, ""},
 	} {
 		before := s.last()
 		status, body := s.ask(test.role, test.method, test.path, test.body)
@@ -136,7 +151,7 @@ func TestNoOneActsForAnother(t *testing.T) {
 	}
 }
 
-// A token that is removed from the file stops working at once, even in the middle of a stream.
+// A token that is removed from the file stops working at once, even in the middle of a stream, or of a conversation over MCP.
 func TestARevokedTokenEnds(t *testing.T) {
 	s := open(t, nil, func(g *routeSettings) { g.Beat = shortBeat })
 	s.state("j", requested)
@@ -147,9 +162,14 @@ func TestARevokedTokenEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }() // The body has been read.
+	viewer, _ := s.keeper.Of(token(verb.Viewer))
 	s.write(verb.Admin)
 	if changed, err := s.keeper.Refresh(); !changed || err != nil {
 		t.Fatal(changed, err)
+	}
+	var fault *events.Fault
+	if _, err := s.gateway.Do(t.Context(), viewer, "list", struct{}{}); !errors.As(err, &fault) || fault.Code != events.CodeUnauthenticated || s.last() != "" {
+		t.Errorf("in this process: %v, asked %s", err, s.last())
 	}
 	body := readAll(t, answer)
 	if !strings.Contains(body, "event: job.requested\n") || !strings.Contains(body, "event: fault\ndata: {\"code\":\"unauthenticated\"") {
@@ -184,5 +204,183 @@ func TestNoOtherSpellingOfAFieldReachesAService(t *testing.T) {
 	}
 	if asked > 0 {
 		t.Errorf("services were asked %d times", asked)
+	}
+}
+
+// direct answers a request with the token of a role, without a connection; audited says whether the log tells operators of it.
+func (s *site) direct(role verb.Role, method, path string) (status int, audited string) {
+	s.Helper()
+	r := httptest.NewRequest(method, "http://localhost"+path, http.NoBody)
+	if role != "" {
+		r.Header.Set("Authorization", "Bearer "+token(role))
+	}
+	w, before := httptest.NewRecorder(), len(s.log.String())
+	s.gateway.ServeHTTP(w, r)
+	for line := range strings.Lines(s.log.String()[before:]) {
+		if strings.Contains(line, "level=INFO msg=request ") {
+			audited += line
+		}
+	}
+	return w.Code, audited
+}
+
+func TestTheLogHasEachChangeAndEachRefusal(t *testing.T) {
+	s := open(t, nil, nil)
+	for _, c := range []struct {
+		role         verb.Role
+		method, path string
+		status       int
+		want         string // A part of the line; "" for no line.
+	}{
+		{verb.Viewer, http.MethodGet, "/api/v1/schedules", http.StatusOK, ""},
+		{verb.Viewer, http.MethodGet, "/api/v1/jobs?limit=x", http.StatusBadRequest, ""},
+		{verb.Submitter, http.MethodGet, "/api/v1/users/boss", http.StatusForbidden, "user=submitter verb=users.get remote="},
+		{"", http.MethodGet, "/api/v1/schedules", http.StatusUnauthorized, `user="" verb=schedule.list remote=`},
+		{verb.Operator, http.MethodPost, "/api/v1/jobs/j/stop", http.StatusOK, "user=operator verb=stop remote="},
+		{verb.Viewer, http.MethodPost, "/api/v1/jobs/j/stop", http.StatusForbidden, "verb=stop remote="},
+	} {
+		if status, got := s.direct(c.role, c.method, c.path); status != c.status || (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s %s as %s: %d, log %q", c.method, c.path, c.role, status, got)
+		}
+	}
+}
+
+// A page of another site reaches no route, whoever has the token.
+func TestAPageOfAnotherSiteReachesNoRoute(t *testing.T) {
+	s := open(t, nil, nil)
+	for _, path := range []string{"/api/v1/jobs", "/openapi.json", "/api/v1/nothing"} {
+		r := s.request(verb.Admin, http.MethodGet, path, "")
+		r.Header.Set("Origin", "https://evil.example.org")
+		s.refused(r, http.StatusForbidden, events.CodeNotPermitted)
+	}
+	if s.last() != "" {
+		t.Errorf("asked %s", s.last())
+	}
+}
+
+// Each user has a rate of their own, on all paths together.
+func TestWhoAsksTooOftenIsToldToWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		keeper, err := identity.NewKeeper("", musttest.Temp(t, "tokens.yaml", "version: 1\ntokens:\n  - {user: ann, roles: [viewer], token: "+token(verb.Viewer)+"}\n  - {user: bob, roles: [viewer], token: "+token(verb.Operator)+"}\n"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := route.New(t.Context(), route.Settings{Guard: &identity.Guard{Keeper: keeper}, Rate: 2, Log: slog.New(slog.DiscardHandler)})
+		ask := func(role verb.Role, path string, want int) {
+			t.Helper()
+			r := httptest.NewRequest(http.MethodGet, "http://localhost"+path, http.NoBody)
+			r.Header.Set("Authorization", "Bearer "+token(role))
+			w := httptest.NewRecorder()
+			g.ServeHTTP(w, r)
+			if w.Code != want || (w.Header().Get("Retry-After") == "1") != (want == http.StatusTooManyRequests) {
+				t.Errorf("%s: %d %v %s, want %d", path, w.Code, w.Header(), w.Body, want)
+			}
+		}
+		ask(verb.Viewer, "/openapi.json", http.StatusOK)
+		ask(verb.Viewer, "/api/v1/nothing", http.StatusNotFound)
+		ask(verb.Viewer, "/api/v1/nothing", http.StatusTooManyRequests)
+		ask(verb.Viewer, "/openapi.json", http.StatusTooManyRequests)
+		ask(verb.Operator, "/api/v1/nothing", http.StatusNotFound)
+		<-time.After(500 * time.Millisecond)
+		ask(verb.Viewer, "/api/v1/nothing", http.StatusNotFound)
+	})
+}
+
+// A question for a user is answered by that user alone, one that permits an action by an approver; only the holder of the start-up token, who
+// is every user, may answer for others.
+func TestAQuestionForAUserIsAnsweredByThatUser(t *testing.T) {
+	g := open(t, nil, nil).gateway
+	for _, c := range []struct {
+		user string
+		role verb.Role
+		kind events.InputKind
+		of   string // The user whom the question is for.
+		want bool
+	}{
+		{"ann", verb.Submitter, events.InputClarification, "", true},
+		{"ann", verb.Submitter, events.InputClarification, "ann", true},
+		{"ann", verb.Submitter, events.InputClarification, "bob", false},
+		{"ann", verb.Submitter, events.InputApproval, "ann", false},
+		{"ann", verb.Approver, events.InputUnknown, "ann", true},
+		{"ann", verb.Viewer, events.InputClarification, "ann", false},
+		{"boss", verb.Admin, events.InputApproval, "", true},
+		{"boss", verb.Admin, events.InputClarification, "bob", false},
+		{"", verb.Admin, events.InputClarification, "bob", true},
+		{"", verb.Submitter, events.InputClarification, "bob", false},
+	} {
+		if got := g.MayAnswer(identity.Identity{User: c.user, Roles: []verb.Role{c.role}}, &verb.Question{Kind: c.kind, User: c.of}); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// A message of a user who may not approve answers no approval of its session, also where the scheduler does not read the rights of users.
+func TestAMessageOfASubmitterIsNoApproval(t *testing.T) {
+	kind := events.InputApproval
+	var said events.Request
+	s := open(t, answers{
+		"inputs": func([]byte) ([]byte, *events.Fault) {
+			return fmt.Appendf(nil, `{"inputs":[{"job_id":"j","request":"ask","kind":"clarification"},{"job_id":"j","request":"q","kind":%q}]}`, kind), nil
+		},
+		"submit": func(body []byte) ([]byte, *events.Fault) {
+			said = events.Request{}
+			if err := json.Unmarshal(body, &said); err != nil {
+				t.Error(err)
+			}
+			return []byte(`{"job_id":"k","seq":1}`), nil
+		},
+	}, nil)
+	session := `{"user":"","jobs":[{"id":"i"},{"id":"j","asking":true}]}`
+	if _, err := s.bus.Sessions().Put(t.Context(), bus.SessionKey("s"), []byte(session), 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		role    verb.Role
+		kind    events.InputKind
+		session string
+		want    bool // It is a job of its own.
+	}{
+		{verb.Submitter, events.InputApproval, "s", true},
+		{verb.Submitter, events.InputUnknown, "s", true},
+		{verb.Submitter, events.InputClarification, "s", false},
+		{verb.Submitter, events.InputApproval, "new", false},
+		{verb.Submitter, events.InputApproval, "", false},
+		{verb.Admin, events.InputApproval, "s", false},
+	} {
+		kind = c.kind
+		status, body := s.ask(c.role, http.MethodPost, "/api/v1/jobs", fmt.Sprintf(`{"goal":"yes","session":%q}`, c.session))
+		if status != http.StatusCreated || said.New != c.want || said.Session != c.session {
+			t.Errorf("%+v: %d %s, submitted %+v", c, status, body, said)
+		}
+	}
+}
+
+// A wait ends once its user has no valid token any more, even if nothing happens, and counts as one of the open streams.
+func TestAWaitIsThatOfAUserAndOneOfTheStreams(t *testing.T) {
+	running := answers{"get": func([]byte) ([]byte, *events.Fault) { return []byte(`{"id":"j","status":"RUNNING"}`), nil }}
+	s := open(t, running, func(g *routeSettings) { g.Beat = shortBeat })
+	s.state("j", requested)
+	viewer, _ := s.keeper.Of(token(verb.Viewer))
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	revoked := false
+	_, err := s.gateway.Await(ctx, viewer, &verb.Waiting{Ref: verb.Ref{ID: "j"}, Timeout: events.Duration(time.Hour)}, nil, func(*verb.Waited) {
+		if !revoked {
+			revoked = true
+			s.write(verb.Admin)
+			if changed, err := s.keeper.Refresh(); !changed || err != nil {
+				t.Error(changed, err)
+			}
+		}
+	})
+	var fault *events.Fault
+	if !errors.As(err, &fault) || fault.Code != events.CodeUnauthenticated {
+		t.Errorf("the wait ended with %v", err)
+	}
+	s = open(t, running, func(g *routeSettings) { g.Streams = 0 })
+	s.state("j", requested)
+	viewer, _ = s.keeper.Of(token(verb.Viewer))
+	if _, err := s.gateway.Await(ctx, viewer, &verb.Waiting{Ref: verb.Ref{ID: "j"}, Timeout: events.Duration(time.Nanosecond)}, nil, nil); !errors.As(err, &fault) || fault.Code != events.CodeTooMany {
+		t.Errorf("one too many: %v", err)
 	}
 }

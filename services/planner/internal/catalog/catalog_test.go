@@ -122,6 +122,38 @@ func TestACardThatExpiredStaysForAWhile(t *testing.T) {
 	})
 }
 
+// Planning is not told of a card that expired and is announced again in time: it has seen it all along.
+func TestACardThatComesBackInTimeIsNoChange(t *testing.T) {
+	follow(t, func(t *testing.T, w *follower) {
+		w.put("a", events.Card{ID: "a"}, 30*time.Second)
+		w.becomes("a", "before")
+		_, changed := w.cards.Cards()
+		<-time.After(45 * time.Second)
+		w.put("a", events.Card{ID: "a"}, 0)
+		select {
+		case <-changed:
+			t.Error("planning was told of a change")
+		case <-time.After(time.Hour):
+		}
+	})
+}
+
+// However often the connection is interrupted, a card whose runner is gone is kept no longer.
+func TestAnotherReadingKeepsNoCardLonger(t *testing.T) {
+	follow(t, func(t *testing.T, w *follower) {
+		w.put("a", events.Card{ID: "a"}, 30*time.Second)
+		w.becomes("a", "before")
+		w.keeps(40*time.Second, "a", "before")
+		w.again <- struct{}{}
+		w.keeps(10*time.Second, "a", "before")
+		began := time.Now()
+		w.becomes("before")
+		if waited := time.Since(began); waited > 15*time.Second {
+			t.Errorf("it is known for %s too long", waited)
+		}
+	})
+}
+
 func TestACardThatWasWithdrawnAfterItExpiredGoesAtOnce(t *testing.T) {
 	follow(t, func(t *testing.T, w *follower) {
 		w.put("a", events.Card{ID: "a"}, 30*time.Second)
@@ -205,6 +237,55 @@ func (b *blind) Watch(ctx context.Context, ready func(), seen func(bus.Entry)) (
 	})
 }
 
+func TestACardThatCameBackUnseenIsThereOnce(t *testing.T) {
+	follow(t, func(t *testing.T, w *follower) {
+		b := &blind{KV: w.Bus.Experts()}
+		cards, again, ready := catalog.New(b, slog.New(slog.DiscardHandler)), make(chan struct{}), make(chan struct{})
+		w.Start("blind", host.Settings{}, func(ctx context.Context, _ *host.Process) error {
+			return cards.Run(ctx, func() { close(ready) }, again)
+		})
+		<-ready
+		w.put("a", events.Card{ID: "a"}, 30*time.Second)
+		<-time.After(35 * time.Second)
+		b.blind.Store(true)
+		w.put("a", events.Card{ID: "a"}, 0)
+		synctest.Wait()
+		b.blind.Store(false)
+		again <- struct{}{}
+		synctest.Wait()
+		if list, _ := cards.Cards(); len(list) != 2 {
+			t.Errorf("%d cards: %+v", len(list), list)
+		}
+	})
+}
+
+// written is a bucket with changes that come while it is read.
+type written []bus.Entry
+
+func (written) Last(context.Context) (uint64, error) { return 0, nil }
+
+func (b written) Watch(_ context.Context, ready func(), seen func(bus.Entry)) (stop func(), err error) {
+	for _, e := range b {
+		seen(e)
+	}
+	ready()
+	return func() {}, nil
+}
+
+func TestACardThatIsWithdrawnWhileTheBucketIsReadIsNotThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		bucket := written{{Key: "a", Value: []byte(`{"id":"a"}`), Revision: 1}, {Key: "b", Value: []byte(`{"id":"b"}`), Revision: 2}, {Key: "a", Revision: 3, Deleted: true}}
+		cards, ready := catalog.New(bucket, slog.New(slog.DiscardHandler)), make(chan struct{})
+		go func() { _ = cards.Run(ctx, func() { close(ready) }, nil) }() // Ends with ctx, without an error.
+		<-ready
+		if list, _ := cards.Cards(); len(list) != 1 || list[0].ID != "b" {
+			t.Errorf("%+v", list)
+		}
+	})
+}
+
 func TestWhatWasAnnouncedBeforeIsInFreshCards(t *testing.T) {
 	follow(t, func(t *testing.T, w *follower) {
 		for i := range 50 {
@@ -234,6 +315,15 @@ func TestASignOfLifeIsNoChange(t *testing.T) {
 		select {
 		case <-changed:
 			t.Error("planning was told of a sign of life")
+		case <-time.After(time.Minute):
+		}
+		w.put("text", "no card", 0)
+		if err := w.Bus.Experts().Delete(t.Context(), "text"); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-changed:
+			t.Error("planning was told of what is no card")
 		case <-time.After(time.Minute):
 		}
 		w.put("before", events.Card{ID: "before", Hidden: true}, 0)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -28,6 +29,20 @@ func TestWhoAnswersWhichQuestions(t *testing.T) {
 			if err := mayApprove(asker.With(t.Context(), c.who), kind); (err == nil) != (c.may || harmless) {
 				t.Errorf("%s, %s: %v", c.name, kind, err)
 			}
+		}
+	}
+}
+
+// A request is one JSON object with known fields, and nothing behind it; an id alone stands for an object with it.
+func TestARequestIsOneObject(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"id":"j"}`: "j", " j\n": "j", "{\"id\":\"j\"} \n": "j", `{"id":"j"} x`: "", `{"id":"j"}{}`: "", `{"id":"j"}{"id":"k"}`: "", `{"id":"j","more":1}`: "", `[]`: "", ``: "",
+	} {
+		var r verb.Ref
+		err := decode([]byte(body), &r)
+		var fault *events.Fault
+		if (err == nil) != (want != "") || err == nil && r.ID != want || err != nil && (!errors.As(err, &fault) || fault.Code != events.CodeMalformed) {
+			t.Errorf("%s: %q, %v", body, r.ID, err)
 		}
 	}
 }

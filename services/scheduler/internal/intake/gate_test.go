@@ -16,8 +16,8 @@ import (
 func TestAFullDiskRefusesAtOnceAndAFullLogPointsToTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var facts bus.StreamFacts
-		room, unknown := uint64(reserve), error(nil)
-		g := NewGate(func(context.Context) (bus.StreamFacts, error) { return facts, nil }, 100, 1)
+		room, unknown, away := uint64(reserve), error(nil), error(nil)
+		g := NewGate(func(context.Context) (bus.StreamFacts, error) { return facts, away }, 100, 1)
 		g.Room = func() (uint64, error) { return room, unknown }
 		for _, c := range []struct {
 			name    string
@@ -31,7 +31,10 @@ func TestAFullDiskRefusesAtOnceAndAFullLogPointsToTheQueue(t *testing.T) {
 			{"both are full", func() { facts.Bytes = 100 }, "the disk of the store is full", "disk", "free room"},
 			{"the log is full", func() { room = reserve }, "the log holds 100 bytes", "", "publish the request on q"},
 			{"unknown disk", func() { room, unknown = 0, errors.New("no disk") }, "the log holds 100 bytes", "", "publish the request on q"},
-			{"there is room again", func() { facts.Bytes = 99 }, "", "", ""},
+			{"the log cannot be queried, and was full", func() { facts.Bytes, away = 99, bus.ErrUnavailable }, "the log holds 100 bytes", "", "publish the request on q"},
+			{"there is room again", func() { away = nil }, "", "", ""},
+			{"the log cannot be queried, and had room", func() { facts.Bytes, away = 100, bus.ErrUnavailable }, "", "", ""},
+			{"the log has reached its own limit", func() { facts, away = bus.StreamFacts{Bytes: 90, MaxBytes: 90}, nil }, "the log is full to 100 %", "", "publish the request on q"},
 		} {
 			c.change()
 			<-time.After(lookEvery)
@@ -86,6 +89,10 @@ func TestAMuteServerClosesTheGateAndOneRequestTries(t *testing.T) {
 		m = bus.Mute{}
 		<-time.After(lookEvery)
 		refused("it acknowledges again", false)
+		<-time.After(tryEvery)
+		if g.Try() {
+			t.Error("a gate that is open again is tried")
+		}
 		if len(told) != 2 || told[1] != "" {
 			t.Errorf("told %q", told)
 		}
@@ -118,6 +125,7 @@ func TestAskingTheGateFindsOutWhetherTheServerStoresAnything(t *testing.T) {
 			{"it still does not", bus.ErrUnknown, 0, 3, "the server has acknowledged nothing within 1s"},
 			{"it says that it is full", bus.ErrFull, 0, 4, bus.ErrFull.Error()},
 			{"it cannot be asked", bus.ErrNotPermitted, 0, 5, ""},
+			{"it stores again", nil, 0, 6, ""},
 		} {
 			stored = c.stored
 			<-time.After(c.after)
@@ -127,6 +135,18 @@ func TestAskingTheGateFindsOutWhetherTheServerStoresAnything(t *testing.T) {
 			} else if f != nil && (f.Field != "disk" || !strings.Contains(f.Cause, c.cause) || f.Hint != bus.MuteHint) {
 				t.Errorf("%s: %+v", c.name, f)
 			}
+		}
+		stored = bus.ErrUnknown
+		<-time.After(probeEvery)
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		if f := g.Ask(gone); f != nil || asked != 7 {
+			t.Errorf("who does not wait learns of nothing: %v", f)
+		}
+		g.Room, stored = func() (uint64, error) { return 0, nil }, nil
+		<-time.After(lookEvery)
+		if f := g.Ask(t.Context()); f == nil || f.Field != "disk" || asked != 7 {
+			t.Errorf("a closed gate: %v, asked %d times", f, asked)
 		}
 	})
 }
