@@ -52,6 +52,8 @@ func BenchmarkStream(b *testing.B) {
 	}{
 		{"chat", sse(append(thousand(`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"gpt-4o","system_fingerprint":"fp_1",`+
 			`"choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}]}`), end("stop"), "[DONE]")...), plainChat},
+		{"responses", sse(slices.Concat(thousand(`{"type":"response.output_text.delta","sequence_number":7,"item_id":"msg_1","output_index":0,"content_index":0,`+
+			`"delta":" word","logprobs":[],"obfuscation":"abcdefgh"}`), []string{`{"type":"response.completed","response":{"id":"r","status":"completed"}}`})...), plainResponses},
 		{"anthropic", named(slices.Concat([]string{began, textBlock}, thousand(
 			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" word"}}`), []string{ended("end_turn"), stopped})...), plainAnthropic},
 		{"gemini", sse(append(thousand(`{"candidates":[{"content":{"parts":[{"text":" word"}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":4,`+
@@ -125,6 +127,18 @@ func plainChat(data []byte) (text string, err error) {
 		text += c.Delta.Content
 	}
 	return text, err
+}
+
+func plainResponses(data []byte) (string, error) {
+	var event struct {
+		Type     string `json:"type"`
+		Delta    string `json:"delta"`
+		Response struct {
+			Status string `json:"status"`
+		} `json:"response"`
+	}
+	err := json.Unmarshal(data, &event)
+	return event.Delta, err
 }
 
 func plainAnthropic(data []byte) (string, error) {

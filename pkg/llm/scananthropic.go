@@ -4,7 +4,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 )
 
-// scanDelta parses the usual event of a stream, a piece of text without escapes, without reflection. If it returns false,
+// scanDelta parses the usual event of a stream, a piece of text or of arguments, without reflection. If it returns false,
 // encoding/json has to parse the event from the beginning.
 func scanDelta(data []byte, e *anthropicEvent) bool {
 	s := chunkScanner{Scanner: plainjson.NewScanner(data)}
@@ -25,6 +25,8 @@ func scanDelta(data []byte, e *anthropicEvent) bool {
 					return s.word((*word)(&e.Delta.Text))
 				case "thinking":
 					return s.word((*word)(&e.Delta.Thinking))
+				case "partial_json":
+					return s.word((*word)(&e.Delta.Input))
 				}
 				return false
 			})

@@ -84,14 +84,14 @@ func (s *chunkScanner) delta(choice *chatChoice) bool {
 	})
 }
 
-// word parses a text without escapes. It rejects repeated keys, which encoding/json handles.
+// word parses a text. It rejects repeated keys, which encoding/json handles.
 func (s *chunkScanner) word(into *word) bool {
 	before := *into
 	said, ok := s.said(into)
 	return ok && before == "" && (said || *into == "")
 }
 
-// said parses a text without escapes, or null, which counts as absent.
+// said parses a text, or null, which counts as absent.
 func (s *chunkScanner) said(into *word) (said, ok bool) {
 	if !s.Raw(&s.raw) {
 		return false, false
@@ -99,7 +99,7 @@ func (s *chunkScanner) said(into *word) (said, ok bool) {
 	if string(s.raw) == "null" {
 		return false, true
 	}
-	text, ok := simple(s.raw)
+	text, ok := quoted(s.raw)
 	*into = word(text)
 	return ok, ok
 }

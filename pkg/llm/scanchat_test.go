@@ -21,19 +21,24 @@ func FuzzChunksAreReadAlikeEitherWay(f *testing.F) {
 	} {
 		f.Add([]byte(text))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		got, ok := scanChunk(data)
-		if !ok {
-			return
-		}
-		var want chatBody
-		if err := json.Unmarshal(data, &want); err != nil {
-			t.Fatalf("%q is read, and is none: %v", data, err)
-		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(content{}, money{})); diff != "" {
-			t.Errorf("%q: (-encoding/json +ours)\n%s", data, diff)
-		}
-	})
+	f.Fuzz(func(t *testing.T, data []byte) { scannedAlike(t, data, scanChunk) })
+}
+
+// scannedAlike fails the test if a scanner reads a text otherwise than encoding/json. It reports whether the scanner read the text.
+func scannedAlike[T any](t *testing.T, data []byte, scan func(data []byte) (T, bool)) bool {
+	t.Helper()
+	got, ok := scan(data)
+	if !ok {
+		return false
+	}
+	var want T
+	if err := json.Unmarshal(data, &want); err != nil {
+		t.Fatalf("%q is read, and is none: %v", data, err)
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(content{}, money{}, responsesEvent{})); diff != "" {
+		t.Errorf("%q: (-encoding/json +ours)\n%s", data, diff)
+	}
+	return true
 }
 
 // Nearly all chunks of models come in a few forms, and these are read without reflection.
@@ -42,8 +47,9 @@ func TestUsualChunksAreScanned(t *testing.T) {
 		`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"gpt-4o","service_tier":"default","system_fingerprint":"fp","choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}],"usage":null}`,
 		`{"id":"1","object":"chat.completion.chunk","created":1,"model":"deepseek","choices":[{"index":0,"delta":{"content":null,"reasoning_content":"so"},"logprobs":null,"finish_reason":null}]}`,
 		`{"id":"1","provider":"x","model":"y","object":"chat.completion.chunk","created":1,"choices":[{"index":0,"delta":{"role":"assistant","content":"Hi","reasoning":null,"reasoning_details":[]},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]}`,
+		`{"choices":[{"index":0,"delta":{"content":"a \"quoted\" <b>\n\u4e16\ud800"}}]}`, "{\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}",
 	} {
-		if _, ok := scanChunk([]byte(text)); !ok {
+		if !scannedAlike(t, []byte(text), scanChunk) {
 			t.Errorf("not scanned: %s", text)
 		}
 	}

@@ -23,17 +23,25 @@ func simple(data []byte) (text string, ok bool) {
 	return string(data[1:last]), true
 }
 
+// quoted returns the content of a JSON string.
+func quoted(data []byte) (text string, ok bool) {
+	if text, ok = simple(data); ok {
+		return text, true
+	}
+	return text, len(data) > 0 && data[0] == '"' && json.Unmarshal(data, &text) == nil
+}
+
 // content is the content of a message: a text, or raw JSON still to be parsed.
 type content struct {
 	text string
 	raw  json.RawMessage
 }
 
-// UnmarshalJSON accepts any value. Anything but a simple string is parsed later.
+// UnmarshalJSON accepts any value. Anything but a string is parsed later.
 func (c *content) UnmarshalJSON(data []byte) error {
 	var ok bool
 	c.raw = nil // If a field occurs twice, the last one counts.
-	if c.text, ok = simple(data); !ok {
+	if c.text, ok = quoted(data); !ok {
 		c.raw = bytes.Clone(data)
 	}
 	return nil

@@ -103,9 +103,12 @@ func (d *geminiDecoder) chunk(data []byte) error {
 
 // event reads a chunk of a stream.
 func (d *geminiDecoder) event(data []byte) error {
-	var b geminiBody
-	if err := json.Unmarshal(data, &b); err != nil {
-		return d.x.events.fail(d.x.cutOrNonsense(err, data))
+	b, quick := scanGemini(data)
+	if !quick {
+		b = geminiBody{}
+		if err := json.Unmarshal(data, &b); err != nil {
+			return d.x.events.fail(d.x.cutOrNonsense(err, data))
+		}
 	}
 	if present(b.Error) != nil {
 		return d.x.events.fail(d.x.told(0, data))

@@ -93,8 +93,12 @@ func plainItem(raw json.RawMessage) json.RawMessage {
 
 // readResponsesEvent parses one event of a stream. Events that are not needed have an empty type.
 func readResponsesEvent(data []byte) (event responsesEvent, inside json.RawMessage, err error) {
-	if err := json.Unmarshal(data, &event); err != nil {
-		return event, nil, err
+	event, quick := scanResponses(data)
+	if !quick {
+		event = responsesEvent{}
+		if err := json.Unmarshal(data, &event); err != nil {
+			return event, nil, err
+		}
 	}
 	inside = present(event.Error)
 	event.Error = nil
