@@ -52,25 +52,6 @@ func (s *sending) start(ctx context.Context, j *job) error {
 	return nil
 }
 
-// wait waits for all acks, beginning with the last: most others have arrived by then.
-func (b *inFlightBatch) wait(ctx context.Context) {
-	for i := len(b.pending) - 1; i >= 0; i-- {
-		if s := &b.pending[i]; s.err == nil && s.ack != nil {
-			_, s.err = s.ack.Wait(ctx)
-		}
-	}
-}
-
-// crashed returns the first error that must end the partition.
-func (b *inFlightBatch) crashed() error {
-	for i := range b.pending {
-		if err := b.pending[i].err; crashed(err) {
-			return err
-		}
-	}
-	return nil
-}
-
 // command starts to carry out one command, in the trace of its step. The returned ack tells its outcome.
 func (s *sending) command(ctx context.Context, j *job, cmd *graph.Command, trace string) (Ack, error) {
 	switch cmd.Kind {

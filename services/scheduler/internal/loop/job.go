@@ -16,6 +16,7 @@ type job struct {
 	phase phase
 	// state is nil unless the job is ready or in flight.
 	state *graph.Job
+	// basis is what the state was folded from, or how the next load must fold it.
 	basis basis
 	// inbox are delivered events to be applied.
 	inbox []events.Event
@@ -39,7 +40,7 @@ type job struct {
 	reminder jobReminder
 }
 
-// basis is what the state of a job was folded from.
+// basis is what a state is folded from.
 type basis int
 
 const (
@@ -47,7 +48,7 @@ const (
 	savedBasis basis = iota
 	// logBasis: the whole log, without a saved state.
 	logBasis
-	// distrusted: there is no state, and the saved one contradicts the log, so the next load ignores it.
+	// distrusted: there is no state, and the saved one contradicts the log, so the next load uses the log alone.
 	distrusted
 )
 

@@ -72,6 +72,25 @@ func (o *outbox) send(ctx context.Context, list []*job) error {
 	return nil
 }
 
+// wait waits for all acks, beginning with the last: most others have arrived by then.
+func (b *inFlightBatch) wait(ctx context.Context) {
+	for i := len(b.pending) - 1; i >= 0; i-- {
+		if s := &b.pending[i]; s.err == nil && s.ack != nil {
+			_, s.err = s.ack.Wait(ctx)
+		}
+	}
+}
+
+// crashed returns the first error that must end the partition.
+func (b *inFlightBatch) crashed() error {
+	for i := range b.pending {
+		if err := b.pending[i].err; crashed(err) {
+			return err
+		}
+	}
+	return nil
+}
+
 // settle decides what the outcome of a command means for its job.
 func (o *outbox) settle(ctx context.Context, s *pendingAck) error {
 	j := s.job

@@ -38,6 +38,7 @@ func (p *Partition) send(ctx context.Context) error {
 
 // rebalance admits waiting work for which there is room, until none waits, the queues are full, or a command cannot be published.
 func (p *Partition) rebalance(ctx context.Context) error {
+	// Work that was held back just now is in no queue yet.
 	if !p.admission.waits() && !slices.ContainsFunc(p.work.dirty, (*job).late) {
 		return nil
 	}

@@ -197,10 +197,10 @@ func (w *window) ask() (inside int) {
 	return w.queued + w.running
 }
 
-// read applies a reading that began with asked runs in the window. If workers have every published run and a worker waits, there is room for as many again: at worst, the
-// queue then holds fewer runs than the pool executes at once. After a reading that found all workers busy there is room for one
-// more, then two, then four: a worker may seem idle because its next run is on the way. If the window has not changed for a second,
-// it is reduced to the runs that workers hold plus those that the pool ends in a second.
+// read applies a reading that began with asked runs in the window. If workers have every published run and a worker waits, there is
+// room for as many again: at worst, the queue then holds fewer runs than the pool executes at once. After a reading that found all
+// workers busy there is room for one more, then two, then four: a worker may seem idle because its next run is on the way. If the
+// window has not changed for a second, it is reduced to the runs that workers hold plus those that the pool ends in a second.
 func (w *window) read(now time.Time, asked int, d Depth, err error) {
 	quiet := w.reading == readingQuiet
 	w.reading = notReading
