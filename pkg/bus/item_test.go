@@ -59,8 +59,8 @@ func TestABusWithoutTheStreamOfLiveItemsWorks(t *testing.T) {
 	noErr(t, b.Streams().Init(t.Context()))
 }
 
-// The items of a SubJob are on a subject without a pool and on those of pools. They come in the order of the stream, to whoever reads one
-// SubJob and to whoever reads the whole job.
+// The items of a SubJob are on a subject without a pool and on those of pools. They come in the order of the stream, to a reader of one
+// SubJob and to a reader of the whole job.
 func TestItemsComeInTheOrderOfTheStream(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 	var want []string

@@ -56,7 +56,7 @@ func registrable(card *events.Card) error {
 	return faults.OrNil()
 }
 
-// ExpiredCard is a card that nobody has announced in time, for example since its runner has died.
+// ExpiredCard is a card that its runner has not announced in time, for example because the runner has died.
 type ExpiredCard struct {
 	ID string    `json:"id"`
 	At time.Time `json:"at"` // When it expired.

@@ -8,8 +8,8 @@ import (
 )
 
 // narrowed begins the type of a request that counts with some rights only, which follow, separated by commas. It is the type because every
-// release signs that: whoever passes the request on cannot take the rights out or add any, and a service of an earlier release, which does
-// not read them, accepts the signature.
+// release signs that: a program that passes the request on cannot take the rights out or add any, and a service of an earlier release,
+// which does not read them, accepts the signature.
 const narrowed = "io.jobgraph.request.v1; rights="
 
 // admin is the right that includes all others, as in package verb.

@@ -235,7 +235,7 @@ func (b *Server) Mute(streams ...string) (end func()) {
 	for i, stream := range streams {
 		before[i] = b.rename(raw, stream, []string{"~mute." + stream})
 		for _, subject := range before[i] {
-			if _, err := raw.Subscribe(subject, func(*nats.Msg) {}); err != nil { // Else the server would answer that nobody is there.
+			if _, err := raw.Subscribe(subject, func(*nats.Msg) {}); err != nil { // Otherwise the server would answer that there are no responders.
 				b.t.Fatal(err)
 			}
 		}

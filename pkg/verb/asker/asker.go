@@ -65,7 +65,7 @@ func stamped(row *verb.Verb, who *seal.Signer, body []byte) ([]byte, error) {
 	}
 	fields := map[string]json.RawMessage{}
 	if text := bytes.TrimSpace(body); len(text) > 0 {
-		if err := json.Unmarshal(text, &fields); err != nil { // A verb that reads only its beginning would find a user in it whom nobody has checked.
+		if err := json.Unmarshal(text, &fields); err != nil { // A verb that reads only its beginning would find an unchecked user in it.
 			return nil, &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: err.Error(), Hint: `send one JSON object, {"id":"…"} at least`}
 		}
 	}
@@ -85,7 +85,7 @@ func stamped(row *verb.Verb, who *seal.Signer, body []byte) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// take removes a field in every spelling that JSON decoding accepts, and returns its text. With two spellings nobody could say which one counts.
+// take removes a field in every spelling that JSON decoding accepts, and returns its text. With two spellings it would be unclear which counts.
 func take(fields map[string]json.RawMessage, field string) (value string, err error) {
 	found := false
 	for name, text := range fields { // any order: a second spelling is refused.

@@ -152,7 +152,7 @@ func TestDoctorFindsAServerThatStoresNothing(t *testing.T) {
 	})
 }
 
-// What nobody can store comes before every other reason; a log that is too full for new jobs does not concern those that were admitted.
+// A server that stores nothing comes before every other reason; a log that is too full for new jobs does not concern those that were admitted.
 func TestWhySaysFirstThatTheServerStoresNothing(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{}).Bus("test")
 	var closed *events.Fault

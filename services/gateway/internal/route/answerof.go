@@ -39,7 +39,7 @@ type news struct {
 // follow passes on what a job says to the person, until the job has ended or asks them something. It calls alive when nothing was
 // said for a while. Errors: unsuccessful, those of say and alive, and those of the bus.
 func (t *turn) follow(ctx context.Context, say func(openai.Delta) error, alive func() error) (*answerOf, error) {
-	cl := t.gateway.Client
+	cl := t.call.gateway.Client
 	head, err := cl.Head(ctx, t.job)
 	if err != nil && !errors.Is(err, bus.ErrNotFound) { // Its request may still wait in the queue.
 		return nil, err
@@ -54,7 +54,7 @@ func (t *turn) follow(ctx context.Context, say func(openai.Delta) error, alive f
 	listening := t.listen(reading, from)
 	defer listening()
 	defer end()
-	beat := time.NewTicker(t.gateway.Beat)
+	beat := time.NewTicker(t.call.gateway.Beat)
 	defer beat.Stop()
 	script, read := &openai.Transcript{User: t.request.User, Answered: t.answered}, itemPosition{seq: max(t.live, 1) - 1}
 	for {
@@ -78,7 +78,7 @@ func (t *turn) follow(ctx context.Context, say func(openai.Delta) error, alive f
 		case <-watched.Done():
 			return nil, context.Cause(watched)
 		case <-beat.C:
-			if err := errors.Join(t.checked(), alive()); err != nil {
+			if err := errors.Join(t.call.checked(), alive()); err != nil {
 				return nil, err
 			}
 		}
@@ -98,7 +98,7 @@ func (t *turn) listen(ctx context.Context, to chan<- news) (wait func()) {
 	logged, shown := make(chan struct{}), make(chan struct{})
 	go func() { // Ends with ctx or with the log.
 		defer close(logged)
-		for e, err := range t.gateway.Client.Watch(ctx, t.job, 0) {
+		for e, err := range t.call.gateway.Client.Watch(ctx, t.job, 0) {
 			if !pass(news{event: &e, err: err}) {
 				return
 			}
@@ -122,13 +122,13 @@ const lookAgain = 200 * time.Millisecond
 
 // show passes on live items; false if the job is not in the log yet. Without live items the answer comes in one piece.
 func (t *turn) show(ctx context.Context, pass func(news) bool) bool {
-	for i, err := range t.gateway.Client.Live(ctx, t.job, client.LiveOptions{From: t.live}) {
+	for i, err := range t.call.gateway.Client.Live(ctx, t.job, client.LiveOptions{From: t.live}) {
 		if errors.Is(err, bus.ErrNotFound) {
 			return false
 		}
 		if err != nil {
 			if ctx.Err() == nil {
-				t.gateway.Log.Info("an answer goes on without live items", "job", t.job, "error", err)
+				t.call.gateway.Log.Info("an answer goes on without live items", "job", t.job, "error", err)
 			}
 			return true
 		}
@@ -171,9 +171,9 @@ func (t *turn) catchUp(ctx context.Context, script *openai.Transcript, read *ite
 	if len(read.items) > 0 {
 		after-- // The rest of the same message.
 	}
-	for m, err := range t.gateway.Client.Logs().Items(ctx, t.job, "", after) {
+	for m, err := range t.call.gateway.Client.Logs().Items(ctx, t.job, "", after) {
 		if err != nil {
-			t.gateway.Log.Info("an answer ends without its last live items", "job", t.job, "error", err)
+			t.call.gateway.Log.Info("an answer ends without its last live items", "job", t.job, "error", err)
 			return nil
 		}
 		for _, i := range m.Items {
@@ -215,7 +215,7 @@ func (t *turn) conclude(ctx context.Context, script *openai.Transcript, say func
 	q := script.Question()
 	switch {
 	case script.Ended() != nil:
-		r, err := t.gateway.Client.Result(ctx, t.job)
+		r, err := t.call.gateway.Client.Result(ctx, t.job)
 		if err != nil {
 			return nil, err
 		}
@@ -224,7 +224,7 @@ func (t *turn) conclude(ctx context.Context, script *openai.Transcript, say func
 		}
 		a.text = joblog.AnswerText(r.Value)
 	case q != nil:
-		if a.text, a.request = q.Text, q.Request; approves(q.Kind) && !mayApprove(t.who) {
+		if a.text, a.request = q.Text, q.Request; approves(q.Kind) && !mayApprove(t.call.who) {
 			a.text += "\n\nThis takes someone with the role approver: POST /api/v1/jobs/" + q.Job + "/inputs/" + q.Request
 		}
 	default:

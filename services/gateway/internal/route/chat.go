@@ -22,7 +22,7 @@ func chat(c *call) error {
 
 // completion is the form of chat completions.
 type completion struct {
-	*turn
+	turn  *turn
 	model string
 	usage bool
 }
@@ -34,7 +34,7 @@ func (o *completion) whole(a *answerOf) any {
 	body := o.body("chat.completion")
 	stop := finishReason
 	body.Choices = []verb.ChatChoice{{Message: &verb.ChatReply{Role: "assistant", Content: &a.text}, FinishReason: &stop}}
-	body.Usage, body.Jobgraph = usageOf(a), o.origin(a)
+	body.Usage, body.Jobgraph = usageOf(a), o.turn.origin(a)
 	return body
 }
 
@@ -79,7 +79,7 @@ func (o *completion) chunk(s *stream.Writer, delta *verb.ChatReply, a *answerOf)
 	choice := verb.ChatChoice{Delta: delta}
 	if a != nil {
 		stop := finishReason
-		choice.FinishReason, body.Jobgraph = &stop, o.origin(a)
+		choice.FinishReason, body.Jobgraph = &stop, o.turn.origin(a)
 	}
 	body.Choices = append(body.Choices, choice)
 	text, err := json.Marshal(body)
@@ -90,7 +90,7 @@ func (o *completion) chunk(s *stream.Writer, delta *verb.ChatReply, a *answerOf)
 }
 
 func (o *completion) body(object string) *verb.ChatCompletion {
-	return &verb.ChatCompletion{ID: "chatcmpl-" + o.job, Object: object, Created: o.created, Model: o.model, Choices: []verb.ChatChoice{}}
+	return &verb.ChatCompletion{ID: "chatcmpl-" + o.turn.job, Object: object, Created: o.turn.created, Model: o.model, Choices: []verb.ChatChoice{}}
 }
 
 func usageOf(a *answerOf) *verb.ChatUsage {

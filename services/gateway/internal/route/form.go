@@ -32,7 +32,7 @@ func (t *turn) answer(in *verb.ChatRequest, out writing) error {
 	if err != nil {
 		return err
 	}
-	models, err := t.models()
+	models, err := t.call.models()
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (t *turn) answer(in *verb.ChatRequest, out writing) error {
 		return err
 	}
 	t.talk, t.created = talk, time.Now().Unix()
-	return t.attend(func(ctx context.Context) error {
+	return t.call.attend(func(ctx context.Context) error {
 		if err := t.open(in, model); err != nil {
 			return err
 		}
@@ -58,20 +58,20 @@ func (t *turn) answer(in *verb.ChatRequest, out writing) error {
 
 // send waits for the complete answer and sends it.
 func (t *turn) send(ctx context.Context, out writing) error {
-	to := http.NewResponseController(t.w)
+	to := http.NewResponseController(t.call.w)
 	if err := to.SetReadDeadline(time.Time{}); err != nil { // An answer may take longer than a request may.
 		return err
 	}
 	a, err := t.follow(ctx, func(openai.Delta) error { return nil }, func() error { return nil })
-	if other := to.SetWriteDeadline(time.Now().Add(t.gateway.Write)); other != nil && err == nil {
+	if other := to.SetWriteDeadline(time.Now().Add(t.call.gateway.Write)); other != nil && err == nil {
 		err = other
 	}
 	var bad *unsuccessful
 	switch {
 	case errors.As(err, &bad):
-		t.sent = true
-		t.w.Header().Set("X-Should-Retry", "false") // The same request would do the work again.
-		refuseAs(t.w, t.r, http.StatusUnprocessableEntity, bad.Fault)
+		t.call.sent = true
+		t.call.w.Header().Set("X-Should-Retry", "false") // The same request would do the work again.
+		refuseAs(t.call.w, t.call.r, http.StatusUnprocessableEntity, bad.Fault)
 		return err
 	case err != nil:
 		return err
@@ -79,13 +79,13 @@ func (t *turn) send(ctx context.Context, out writing) error {
 	if err := t.remember(ctx, a.text, a.request != ""); err != nil {
 		return err
 	}
-	return t.reply(out.whole(a))
+	return t.call.reply(out.whole(a))
 }
 
 // stream sends the answer in pieces. Errors after the first piece are sent in the stream.
 func (t *turn) stream(ctx context.Context, out writing) error {
-	t.sent = true
-	s, err := stream.Plain(t.w, t.gateway.Write)
+	t.call.sent = true
+	s, err := stream.Plain(t.call.w, t.call.gateway.Write)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (t *turn) stream(ctx context.Context, out writing) error {
 	if err == nil {
 		return out.end(s, a)
 	}
-	if t.r.Context().Err() == nil {
+	if t.call.r.Context().Err() == nil {
 		fault, _, _ := faultOf(err)
 		_ = out.fail(s, fault) // The reader may be what failed.
 	}

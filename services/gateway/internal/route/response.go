@@ -54,22 +54,22 @@ func (c *call) sessionOf(id string) (string, error) {
 
 // response is the form of responses. A streamed one has one message with one text.
 type response struct {
-	*turn
+	turn   *turn
 	in     *verb.ResponseRequest
 	suffix string
 	number int // The number of the next event.
 }
 
-func (o *response) id() string { return "resp_" + o.job + "_" + o.suffix }
+func (o *response) id() string { return "resp_" + o.turn.job + "_" + o.suffix }
 
 // body returns the response; without an answer it is in progress.
 func (o *response) body(a *answerOf, text string) *verb.Response {
-	r := &verb.Response{ID: o.id(), Object: "response", CreatedAt: o.created, Status: "in_progress", Model: o.in.Model, Output: []verb.ResponseOutput{}}
+	r := &verb.Response{ID: o.id(), Object: "response", CreatedAt: o.turn.created, Status: "in_progress", Model: o.in.Model, Output: []verb.ResponseOutput{}}
 	if o.in.Previous != "" {
 		r.Previous = &o.in.Previous
 	}
 	if a != nil {
-		r.Status, r.Output, r.Jobgraph = "completed", []verb.ResponseOutput{*o.message("completed", text)}, o.origin(a)
+		r.Status, r.Output, r.Jobgraph = "completed", []verb.ResponseOutput{*o.message("completed", text)}, o.turn.origin(a)
 		r.Usage = &verb.ResponseUsage{Output: a.spent.Tokens, Total: a.spent.Tokens}
 	}
 	return r
@@ -77,7 +77,7 @@ func (o *response) body(a *answerOf, text string) *verb.Response {
 
 // message returns the message of the response.
 func (o *response) message(status, text string) *verb.ResponseOutput {
-	m := &verb.ResponseOutput{ID: "msg_" + o.job + "_" + o.suffix, Type: "message", Role: "assistant", Status: status, Content: []verb.ResponsePart{}}
+	m := &verb.ResponseOutput{ID: "msg_" + o.turn.job + "_" + o.suffix, Type: "message", Role: "assistant", Status: status, Content: []verb.ResponsePart{}}
 	if status == "completed" {
 		m.Content = append(m.Content, *part(text))
 	}

@@ -179,7 +179,7 @@ func TestARevokedTokenEnds(t *testing.T) {
 }
 
 // A service ignores the case of the letters in the names of fields, also that of the long s, so another spelling of a field would name a user
-// whom nobody has checked.
+// whom the gateway has not checked.
 func TestNoOtherSpellingOfAFieldReachesAService(t *testing.T) {
 	asked := 0
 	answer := func([]byte) ([]byte, *events.Fault) {

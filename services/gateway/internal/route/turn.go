@@ -45,7 +45,7 @@ type following struct {
 
 // turn is one message of a conversation, until it is answered.
 type turn struct {
-	*call
+	call  *call
 	talk  *openai.Conversation
 	owner string // Keeps the conversations of users apart.
 	// session is the session that the client names, "" if it names none.
@@ -65,21 +65,21 @@ type turn struct {
 // open finds the session of a conversation, and submits its last message.
 func (t *turn) open(in *verb.ChatRequest, model *verb.ModelLine) error {
 	asked := ""
-	if t.who.Has() { // Only an admin may name a user; other clients send whatever they like.
+	if t.call.who.Has() { // Only an admin may name a user; other clients send whatever they like.
 		asked = in.User
 	}
-	user, fault := t.user("user", asked)
+	user, fault := t.call.user("user", asked)
 	if fault != nil {
 		return fault
 	}
-	t.owner = strings.Join([]string{t.who.Name(), user, in.User}, "\x00")
+	t.owner = strings.Join([]string{t.call.who.Name(), user, in.User}, "\x00")
 	t.request = events.Request{Goal: t.talk.Last, User: user}
 	if model.Kind == kindProfile {
 		t.request.Profile = model.ID
 	} else {
 		t.request.Expert = strings.TrimPrefix(model.ID, kindExpert+":")
 	}
-	if fault := t.identify(&t.request); fault != nil {
+	if fault := t.call.identify(&t.request); fault != nil {
 		return fault
 	}
 	if t.request.ID == "" {
@@ -89,12 +89,12 @@ func (t *turn) open(in *verb.ChatRequest, model *verb.ModelLine) error {
 		}
 		t.request.ID = id
 	}
-	t.session = cmp.Or(t.session, t.r.Header.Get(sessionHeader), in.Metadata["session"])
+	t.session = cmp.Or(t.session, t.call.r.Header.Get(sessionHeader), in.Metadata["session"])
 	place := t.recognise
 	if t.session != "" {
 		t.request.Session, place = t.session, t.named
 	}
-	if err := place(t.r.Context()); err != nil {
+	if err := place(t.call.r.Context()); err != nil {
 		return err
 	}
 	return t.submit()
@@ -102,7 +102,7 @@ func (t *turn) open(in *verb.ChatRequest, model *verb.ModelLine) error {
 
 // named joins the session that the client names; if that does not exist yet, the message carries what was said before.
 func (t *turn) named(ctx context.Context) error {
-	_, err := t.gateway.Client.Sessions().As(t.request.User).Get(ctx, t.request.Session)
+	_, err := t.call.gateway.Client.Sessions().As(t.request.User).Get(ctx, t.request.Session)
 	if errors.Is(err, bus.ErrNotFound) {
 		t.request.Context, err = t.talk.Context(), nil
 	}
@@ -124,7 +124,7 @@ func (t *turn) recognise(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err = t.gateway.Client.Sessions().As(t.request.User).Get(ctx, t.mark.Session)
+		_, err = t.call.gateway.Client.Sessions().As(t.request.User).Get(ctx, t.mark.Session)
 		if errors.Is(err, bus.ErrNotFound) {
 			return t.begin()
 		}
@@ -161,7 +161,7 @@ func (t *turn) first(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = t.gateway.Client.Bus().Sessions().Remove(ctx, bus.ChatKey(t.before), t.revision)
+	err = t.call.gateway.Client.Bus().Sessions().Remove(ctx, bus.ChatKey(t.before), t.revision)
 	if errors.Is(err, bus.ErrConflict) || t.mark.Next == nil {
 		return t.begin() // Another request has continued that session already.
 	}
@@ -186,7 +186,7 @@ func (t *turn) digest() string {
 }
 
 func (t *turn) read(ctx context.Context, key string) error {
-	value, revision, err := t.gateway.Client.Bus().Sessions().GetLeader(ctx, bus.ChatKey(key))
+	value, revision, err := t.call.gateway.Client.Bus().Sessions().GetLeader(ctx, bus.ChatKey(key))
 	if err != nil {
 		return err
 	}
@@ -199,13 +199,13 @@ func (t *turn) write(ctx context.Context, key string, ttl time.Duration) (revisi
 	if err != nil {
 		return 0, err
 	}
-	return t.gateway.Client.Bus().Sessions().UpdateFor(ctx, bus.ChatKey(key), value, t.revision, ttl)
+	return t.call.gateway.Client.Bus().Sessions().UpdateFor(ctx, bus.ChatKey(key), value, t.revision, ttl)
 }
 
 // submit sends the message to its session.
 func (t *turn) submit() error {
-	ctx, cl := t.r.Context(), t.gateway.Client
-	if err := t.shield(&t.request); err != nil {
+	ctx, cl := t.call.r.Context(), t.call.gateway.Client
+	if err := t.call.shield(&t.request); err != nil {
 		return err
 	}
 	_, last, err := cl.Bus().Items().Bounds(ctx)
@@ -219,11 +219,11 @@ func (t *turn) submit() error {
 	if receipt.ScheduleID != "" {
 		return &events.Fault{Code: events.CodeInvalid, Field: "messages", Message: "the message made schedule " + receipt.ScheduleID + " and no job", Hint: "GET /api/v1/schedules/" + receipt.ScheduleID}
 	}
-	t.job, t.made, t.answered = receipt.JobID, receipt.JobID, receipt.Answered
+	t.job, t.call.made, t.answered = receipt.JobID, receipt.JobID, receipt.Answered
 	if t.answered != "" {
 		t.live = last + 1
 	}
-	h := t.w.Header()
+	h := t.call.w.Header()
 	h.Set(jobHeader, t.job)
 	h.Set(sessionHeader, t.request.Session)
 	return nil
@@ -239,7 +239,7 @@ func (t *turn) remember(ctx context.Context, text string, asked bool) error {
 		return err
 	}
 	key := openai.Digest(t.owner, t.talk.Past, t.talk.Asked(), openai.Answered(text))
-	_, err = t.gateway.Client.Bus().Sessions().Put(ctx, bus.ChatKey(key), value, markFor)
+	_, err = t.call.gateway.Client.Bus().Sessions().Put(ctx, bus.ChatKey(key), value, markFor)
 	return err
 }
 
@@ -248,7 +248,7 @@ func (t *turn) settle(whole bool) {
 	if t.session != "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.r.Context()), settleWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.call.r.Context()), settleWithin)
 	defer cancel()
 	var err error
 	switch {
@@ -259,11 +259,11 @@ func (t *turn) settle(whole bool) {
 		t.mark = mark{Session: t.request.Session, Next: &following{ID: t.request.ID}}
 		var value []byte
 		if value, err = json.Marshal(&t.mark); err == nil {
-			_, err = t.gateway.Client.Bus().Sessions().Put(ctx, bus.ChatKey(t.digest()), value, leftFor)
+			_, err = t.call.gateway.Client.Bus().Sessions().Put(ctx, bus.ChatKey(t.digest()), value, leftFor)
 		}
 	}
 	if err != nil && !errors.Is(err, bus.ErrConflict) {
-		t.gateway.Log.Warn("cannot note what became of an answer", "job", t.job, "error", err)
+		t.call.gateway.Log.Warn("cannot note what became of an answer", "job", t.job, "error", err)
 	}
 }
 

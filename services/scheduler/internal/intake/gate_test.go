@@ -50,7 +50,7 @@ func TestAFullDiskRefusesAtOnceAndAFullLogPointsToTheQueue(t *testing.T) {
 	})
 }
 
-// While the server is mute nothing is admitted, but for one request now and then, without which nobody would find out that it stores again.
+// While the server is mute, nothing is admitted except one request now and then: it shows when the server stores again.
 func TestAMuteServerClosesTheGateAndOneRequestTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m bus.Mute
@@ -99,7 +99,7 @@ func TestAMuteServerClosesTheGateAndOneRequestTries(t *testing.T) {
 	})
 }
 
-// Who asks why nothing is admitted learns of a server that stores nothing even if nobody has published anything.
+// Who asks why nothing is admitted learns of a server that stores nothing even if no message has been published.
 func TestAskingTheGateFindsOutWhetherTheServerStoresAnything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stored error

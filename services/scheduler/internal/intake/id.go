@@ -20,8 +20,8 @@ type Origin struct {
 	Seq    uint64
 	// MsgID, Source and EventID are the headers Nats-Msg-Id, ce-source and ce-id; empty if missing.
 	MsgID, Source, EventID string
-	// Seal says who signed the request and when, if its signature counts. Then the headers that nobody signs do not make the id: whoever
-	// repeats the request could change them.
+	// Seal says who signed the request and when, if its signature counts. Then the headers do not make the id: the signature does not
+	// cover them, so a sender that repeats the request could change them.
 	Seal string
 	// Scheduled is true for a run of a schedule, which may have the id of one.
 	Scheduled bool

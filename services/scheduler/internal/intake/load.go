@@ -60,12 +60,13 @@ type Dial struct {
 	partition int
 }
 
-// Set reports the number of active jobs and the last received event of the partition.
+// Set reports the number of active jobs and an event that the partition has received, 0 for none. The gauge keeps the last one.
 func (d *Dial) Set(jobs int, seen uint64) {
 	d.gauge.mu.Lock()
-	now := Motion{jobs, seen}
-	changed := d.gauge.parts[d.partition] != now
-	d.gauge.parts[d.partition] = now
+	part := &d.gauge.parts[d.partition]
+	now := Motion{jobs, max(part.Seen, seen)}
+	changed := *part != now
+	*part = now
 	d.gauge.mu.Unlock()
 	if !changed {
 		return

@@ -1,16 +1,18 @@
 package loop
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 )
 
 // unacked is a delivery that is not yet acknowledged.
 type unacked struct {
+	// acker acknowledges it; nil once it may be acknowledged.
 	acker Acker
 	seq   uint64
-	// marked is true when it may be acknowledged.
-	marked bool
 	// told is when the consumer last learned that the delivery is in progress, and tells how often.
 	told  time.Time
 	tells int
@@ -28,25 +30,36 @@ const (
 // consumer is told that it is in progress.
 type ackTracker struct {
 	*env
-	// open is the number of unacknowledged deliveries; marked are those that may be acknowledged.
+	// open is the number of unacknowledged deliveries; marked are the ackers of those that may be acknowledged.
 	open   int
-	marked []*unacked
+	marked []Acker
 	// held are the open deliveries, ordered by the time of their last in-progress message; some are marked.
 	held []*unacked
-	// last is the consumer's sequence of the last delivery; 0 before the first. seen is the last event of all deliveries.
-	last, seen uint64
+	// last is the consumer's sequence of the last delivery; 0 before the first.
+	last uint64
 }
 
 // jobAcks is what the ack tracker knows of one job.
 type jobAcks struct {
-	// open are the deliveries that no save covers yet.
+	// open are the deliveries that no save covers yet, in the order of the log.
 	open []*unacked
-	// checked is how many of them are known to be newer than the save up to checkedSeq.
-	checked    int
-	checkedSeq uint64
 	// kept is the time since which deliveries are kept open although a save covers them, because work of the job waits; zero if
 	// they are not.
 	kept time.Time
+}
+
+// add keeps a delivery open. It comes after all others, unless it was delivered before.
+func (j *jobAcks) add(d *unacked) {
+	at := len(j.open)
+	if at > 0 && j.open[at-1].seq > d.seq {
+		at, _ = j.find(d.seq)
+	}
+	j.open = slices.Insert(j.open, at, d)
+}
+
+// find returns the place of an event among the open deliveries, and reports whether it is one of them.
+func (j *jobAcks) find(seq uint64) (at int, open bool) {
+	return slices.BinarySearchFunc(j.open, seq, func(d *unacked, seq uint64) int { return cmp.Compare(d.seq, seq) })
 }
 
 // gap reports whether another scheduler got a delivery since the last batch, or within this one.
@@ -56,7 +69,6 @@ func (a *ackTracker) gap(deliveries []Delivery) bool {
 		seq := deliveries[i].ConsumerSeq
 		gap = gap || a.last != 0 && seq != a.last+1
 		a.last = seq
-		a.seen = max(a.seen, deliveries[i].Event.Seq)
 	}
 	return gap
 }
@@ -77,37 +89,22 @@ func (a *ackTracker) full() bool { return a.open >= a.MaxOpen }
 
 // markAcked marks a delivery for acknowledgement.
 func (a *ackTracker) markAcked(d *unacked) {
-	if !d.marked {
-		d.marked = true
-		a.marked = append(a.marked, d)
+	if d.acker != nil {
+		a.marked = append(a.marked, d.acker)
+		d.acker = nil
 	}
 }
 
 // markAll marks all open deliveries of a job.
-func (a *ackTracker) markAll(j *jobAcks) {
-	for _, d := range j.open {
-		a.markAcked(d)
-	}
-	j.open = nil
-}
+func (a *ackTracker) markAll(j *jobAcks) { a.markCovered(j, math.MaxUint64) }
 
-// markCovered marks the deliveries of a job that its saved state covers, up to a sequence; all marks every one. Deliveries that
-// were checked against the same save are not checked again.
-func (a *ackTracker) markCovered(j *jobAcks, saved uint64, all bool) {
-	from := 0
-	if !all && saved == j.checkedSeq {
-		from = min(j.checked, len(j.open))
+// markCovered marks the deliveries of a job up to a sequence.
+func (a *ackTracker) markCovered(j *jobAcks, seq uint64) {
+	n := 0
+	for ; n < len(j.open) && j.open[n].seq <= seq; n++ {
+		a.markAcked(j.open[n])
 	}
-	open := j.open[:from]
-	for _, d := range j.open[from:] {
-		if all || d.seq <= saved {
-			a.markAcked(d)
-			continue
-		}
-		open = append(open, d)
-	}
-	clear(j.open[len(open):])
-	j.open, j.checked, j.checkedSeq = open, len(open), saved
+	j.open = slices.Delete(j.open, 0, n)
 }
 
 // cover marks the deliveries of a job that its saved state covers.
@@ -121,21 +118,24 @@ func (a *ackTracker) cover(j *job) {
 		}
 		j.acks.keepNoLonger()
 	}
-	a.markCovered(&j.acks, j.save.seq, j.clean())
+	if j.clean() {
+		a.markAll(&j.acks)
+		return
+	}
+	a.markCovered(&j.acks, j.save.seq)
 }
 
 // merge replaces an open delivery by its repeat, and reports whether there was one: one acknowledgement settles both. The time of
 // its last in-progress message stays, so that held keeps its order.
 func (a *ackTracker) merge(j *jobAcks, repeat *unacked) bool {
-	for _, d := range j.open {
-		if d.seq == repeat.seq && !d.marked {
-			d.acker, d.tells = repeat.acker, 0
-			repeat.marked = true
-			a.open--
-			return true
-		}
+	at, open := j.find(repeat.seq)
+	if !open {
+		return false
 	}
-	return false
+	d := j.open[at]
+	d.acker, d.tells, repeat.acker = repeat.acker, 0, nil
+	a.open--
+	return true
 }
 
 // keep keeps the deliveries of a job open although a save covers them: they bring the job back if this scheduler dies.
@@ -155,11 +155,7 @@ func (a *ackTracker) keeps(j *jobAcks) bool {
 }
 
 // keepNoLonger allows the deliveries of a job to be acknowledged as far as a save covers them.
-func (j *jobAcks) keepNoLonger() {
-	if !j.kept.IsZero() {
-		j.kept, j.checked = time.Time{}, 0
-	}
-}
+func (j *jobAcks) keepNoLonger() { j.kept = time.Time{} }
 
 // tellInProgress sends in-progress messages for deliveries that have been open for a while. A delivery without one is delivered
 // again, which is harmless.
@@ -167,12 +163,13 @@ func (a *ackTracker) tellInProgress() error {
 	var failed error
 	for told := 0; len(a.held) > 0 && told < maxTold; {
 		d := a.held[0]
-		if !d.marked && a.now.Sub(d.told) < tellAfter {
+		marked := d.acker == nil
+		if !marked && a.now.Sub(d.told) < tellAfter {
 			break
 		}
 		a.held[0] = nil
 		a.held = a.held[1:]
-		if d.marked {
+		if marked {
 			continue
 		}
 		if d.tells < maxTells {
@@ -200,8 +197,8 @@ func (a *ackTracker) flush() error {
 		return err
 	}
 	var failed error
-	for _, d := range a.marked {
-		if err := d.acker.Ack(); err != nil {
+	for _, acker := range a.marked {
+		if err := acker.Ack(); err != nil {
 			failed = err
 		}
 	}

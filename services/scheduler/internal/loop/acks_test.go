@@ -26,12 +26,12 @@ func newAcks(n int) (a *ackTracker, j *jobAcks, slips []*slip) {
 	}
 	added := a.add(list)
 	for i := range added {
-		j.open = append(j.open, &added[i])
+		j.add(&added[i])
 	}
 	return a, j, slips
 }
 
-func TestAGapIsADeliveryThatSomebodyElseHad(t *testing.T) {
+func TestAGapIsADeliveryThatAnotherSchedulerHad(t *testing.T) {
 	a, _, _ := newAcks(0)
 	for i, test := range []struct {
 		seqs []uint64
@@ -39,20 +39,54 @@ func TestAGapIsADeliveryThatSomebodyElseHad(t *testing.T) {
 	}{{[]uint64{7, 8}, false}, {[]uint64{9}, false}, {nil, false}, {[]uint64{11}, true}, {[]uint64{12, 14}, true}, {[]uint64{15}, false}} {
 		var list []Delivery
 		for _, seq := range test.seqs {
-			list = append(list, Delivery{ConsumerSeq: seq, Event: events.Event{Seq: 100 + seq}})
+			list = append(list, Delivery{ConsumerSeq: seq})
 		}
 		if got := a.gap(list); got != test.want {
 			t.Errorf("batch %d: gap %v", i, got)
 		}
 	}
-	if a.seen != 115 {
-		t.Errorf("seen up to %d", a.seen)
+}
+
+func TestTheLastEventOfABatchIsTheNewest(t *testing.T) {
+	for want, seqs := range map[uint64][]uint64{0: nil, 7: {7}, 9: {5, 9, 8}} {
+		var b Batch
+		for _, seq := range seqs {
+			b.Deliveries = append(b.Deliveries, Delivery{Event: events.Event{Seq: seq}})
+		}
+		if got := b.seen(); got != want {
+			t.Errorf("of %d: %d, want %d", seqs, got, want)
+		}
+	}
+}
+
+// What was delivered before may come in any order. It is found, and covered, like everything else.
+func TestDeliveriesOutOfOrderAreCoveredInTheOrderOfTheLog(t *testing.T) {
+	a, j, slips := newAcks(0)
+	for _, seq := range []uint64{4, 2, 9, 1, 7} {
+		slips = append(slips, &slip{})
+		list := a.add([]Delivery{{Event: events.Event{Seq: seq}, Acker: slips[len(slips)-1]}})
+		if a.merge(j, &list[0]) {
+			t.Fatalf("event %d is taken for a repeat", seq)
+		}
+		j.add(&list[0])
+	}
+	again := &slip{}
+	if repeat := a.add([]Delivery{{Event: events.Event{Seq: 2}, Acker: again}}); !a.merge(j, &repeat[0]) {
+		t.Error("a repeat is not found among deliveries that came out of order")
+	}
+	a.markCovered(j, 4)
+	if err := a.flush(); err != nil {
+		t.Fatal(err)
+	}
+	got := []int{slips[0].acked, slips[1].acked, slips[2].acked, slips[3].acked, slips[4].acked, again.acked, a.open, len(j.open)}
+	if want := []int{1, 0, 0, 1, 0, 1, 2, 2}; !cmp.Equal(got, want) {
+		t.Errorf("acknowledged and open: %v, want %v", got, want)
 	}
 }
 
 func TestWhatASaveCoversIsAcknowledgedOnce(t *testing.T) {
 	a, j, slips := newAcks(3)
-	a.markCovered(j, 2, false)
+	a.markCovered(j, 2)
 	for range 2 {
 		if err := a.flush(); err != nil {
 			t.Fatal(err)
@@ -61,7 +95,7 @@ func TestWhatASaveCoversIsAcknowledgedOnce(t *testing.T) {
 	if got := []int{slips[0].acked, slips[1].acked, slips[2].acked, a.open, len(j.open)}; !cmp.Equal(got, []int{1, 1, 0, 1, 1}) {
 		t.Errorf("acknowledged and open: %v", got)
 	}
-	a.markCovered(j, 2, true)
+	a.markAll(j)
 	if err := a.flush(); err != nil || a.open != 0 || slips[2].acked != 1 {
 		t.Errorf("%d open: %v", a.open, err)
 	}

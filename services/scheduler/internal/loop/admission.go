@@ -15,8 +15,6 @@ type admission struct {
 	beside  *beside
 	builder *workBuilder
 	limits  map[string]*queueLimit
-	// refused is true if a command was held back since the jobs were last read.
-	refused bool
 }
 
 // queueLimit limits the queue of one pool: how much work is in it, and which jobs wait.
@@ -36,8 +34,6 @@ type use struct {
 type jobLimits struct {
 	// uses are the job's shares of the queues of pools.
 	uses []use
-	// behind is true while work of the job waits for its turn.
-	behind bool
 	// turns are the limits that reached the job's turn while its state was being loaded.
 	turns []*queueLimit
 }
@@ -83,7 +79,6 @@ func (a *admission) pending(j *job) []graph.Command {
 func (a *admission) admits(j *job, pool string) bool {
 	u := a.use(j, pool)
 	if u.limit.full() || u.limit.queue.Len() > 0 {
-		a.refused = true
 		return false
 	}
 	u.limit.enter(a.now, 1)
@@ -96,7 +91,7 @@ func (a *admission) count(ctx context.Context, j *job) {
 	if a.Window == 0 || j.state == nil {
 		return
 	}
-	j.limits.behind = false
+	behind := false
 	for _, has := range j.state.Lanes {
 		u := a.use(j, has.Pool)
 		limit, now := u.limit, use{limit: u.limit, queued: has.Queued, running: has.Running}
@@ -105,7 +100,7 @@ func (a *admission) count(ctx context.Context, j *job) {
 		if has.Behind == 0 {
 			continue
 		}
-		j.limits.behind = true
+		behind = true
 		if !limit.queue.Has(j.id) {
 			item := a.item(ctx, j)
 			item.Served = has.Queued+has.Running > 0
@@ -113,7 +108,7 @@ func (a *admission) count(ctx context.Context, j *job) {
 			a.Meter.Count(Lined, has.Pool)
 		}
 	}
-	if !j.limits.behind && !j.slots.waiting {
+	if !behind && j.slots.claim != slotless {
 		j.reminder.reset()
 	}
 }
@@ -135,11 +130,8 @@ func (a *admission) item(ctx context.Context, j *job) fair.Item {
 	return t
 }
 
-// waits reports whether any job in memory has waiting work.
+// waits reports whether any job waits in the queue of a pool.
 func (a *admission) waits() bool {
-	if a.refused {
-		return true
-	}
 	for _, l := range a.limits { // any order: one is enough.
 		if l.queue.Len() > 0 {
 			return true
@@ -182,6 +174,8 @@ func (a *admission) takeTurns(j *job) {
 // reading is the result of reading a pool's queue.
 type reading struct {
 	limit *queueLimit
+	// asked is how many runs were in the window when the reading began.
+	asked int
 	depth Depth
 	err   error
 }
@@ -195,9 +189,8 @@ func (a *admission) measure(ctx context.Context) {
 		if !l.due(a.now, l.queue.Len() > 0) {
 			continue
 		}
-		l.ask()
-		a.beside.begin(func() result {
-			r := &reading{limit: l}
+		r := &reading{limit: l, asked: l.ask()}
+		a.beside.begin(readings, func() result {
 			r.depth, r.err = a.Queues.Depth(ctx, l.pool)
 			return r
 		})
@@ -210,7 +203,7 @@ func (a *admission) nextReading() (at time.Time, ok bool) {
 		return at, false
 	}
 	for _, l := range a.limits { // any order: the smallest counts.
-		if l.queue.Len() > 0 && l.full() && !l.reading && (!ok || l.next.Before(at)) {
+		if l.queue.Len() > 0 && l.full() && l.reading == notReading && (!ok || l.next.Before(at)) {
 			at, ok = l.next, true
 		}
 	}

@@ -19,8 +19,8 @@ func TestTheGateClosesWhenTheWindowIsFull(t *testing.T) {
 	a := newTestAdmission(t, 2)
 	j := &job{id: "j"}
 	got := []bool{a.admits(j, "p"), a.admits(j, "p"), a.admits(j, "p"), a.admits(j, "q")}
-	if diff := cmp.Diff([]bool{true, true, false, true}, got); diff != "" || !a.refused || !a.waits() {
-		t.Errorf("refused %v: %s", a.refused, diff)
+	if diff := cmp.Diff([]bool{true, true, false, true}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -54,9 +54,8 @@ func TestAReadingThatFailsLeavesTheWindowToThePace(t *testing.T) {
 	a := newTestAdmission(t, 1000)
 	limit := a.limit("p")
 	limit.window = newWindow(a.env, true)
-	limit.ask()
-	limit.read(a.now, Depth{}, errors.New("not permitted"))
-	if limit.measured || limit.most != blindLeast || limit.reading {
+	limit.read(a.now, limit.ask(), Depth{}, errors.New("not permitted"))
+	if limit.measured || limit.most != blindLeast || limit.reading != notReading {
 		t.Errorf("measured %v, window %d", limit.measured, limit.most)
 	}
 }
@@ -72,9 +71,9 @@ func TestAReminderIsNeededOnlyWhereNothingElseBringsTheJobBack(t *testing.T) {
 		set  func(j *job)
 		want bool
 	}{
-		"its work does not wait":        {func(j *job) { j.limits.behind = false }, false},
+		"its work does not wait":        {func(j *job) { j.limits.turns = nil }, false},
 		"nothing brings it back":        {func(*job) {}, true},
-		"it waits for a slot":           {func(j *job) { j.limits.behind, j.slots.waiting = false, true }, true},
+		"it waits for a slot":           {func(j *job) { j.limits.turns, j.slots.claim = nil, slotless }, true},
 		"it is tried again":             {func(j *job) { j.retry.at = p.now }, false},
 		"its deliveries come again":     {func(j *job) { j.acks.open = []*unacked{{}} }, false},
 		"they were kept for too long":   {func(j *job) { j.acks = jobAcks{open: []*unacked{{}}, kept: p.now.Add(-turnPatience)} }, true},
@@ -82,7 +81,7 @@ func TestAReminderIsNeededOnlyWhereNothingElseBringsTheJobBack(t *testing.T) {
 		"its timer ought to have come":  {func(j *job) { j.reminder = jobReminder{armed: true, at: p.now} }, true},
 		"there is no state to speak of": {func(j *job) { j.state = nil }, false},
 	} {
-		j := &job{phase: ready, state: state, limits: jobLimits{behind: true}}
+		j := &job{phase: ready, state: state, limits: jobLimits{turns: []*queueLimit{nil}}}
 		test.set(j)
 		if got := p.reminders.needed(j); got != test.want {
 			t.Errorf("%s: %v", name, got)

@@ -31,7 +31,6 @@ func (p *Partition) pressed(j *job) bool {
 
 // settle marks the commands of a batch as delivered, and marks the jobs that can continue as dirty.
 func (p *Partition) settle(ctx context.Context, b *inFlightBatch) error {
-	p.outbox.underWay--
 	p.now = time.Now()
 	if err := b.crashed(); err != nil {
 		return err
@@ -55,9 +54,7 @@ func (p *Partition) settle(ctx context.Context, b *inFlightBatch) error {
 			p.forget(s.job)
 		}
 	}
-	if p.Trace != nil {
-		endSteps(b.jobs, b.pending)
-	}
+	b.endSpans()
 	for _, j := range b.jobs {
 		switch {
 		case j.phase == gone: // The job was deleted; a job with the same id is another job.
@@ -93,7 +90,6 @@ func (p *Partition) release(j *job) {
 // onSaved handles the result of a save: it marks covered deliveries, and starts the next queued save.
 func (p *Partition) onSaved(ctx context.Context, r *saveResult) error {
 	j := r.job
-	p.saver.underWay--
 	j.save.phase = saveIdle
 	if err := p.at(AtSaved); err != nil {
 		return err
@@ -119,13 +115,12 @@ func (p *Partition) onSaved(ctx context.Context, r *saveResult) error {
 
 // onReading takes over the reading of a pool's queue, and continues with the jobs that it admits.
 func (p *Partition) onReading(ctx context.Context, r *reading) error {
-	r.limit.read(time.Now(), r.depth, r.err)
+	r.limit.read(time.Now(), r.asked, r.depth, r.err)
 	return p.step(ctx, Batch{})
 }
 
 // onLoaded takes over a loaded state, and continues with its job.
 func (p *Partition) onLoaded(ctx context.Context, r *loaded) error {
-	p.loader.underWay--
 	if crashed(r.err) {
 		return r.err
 	}

@@ -17,7 +17,7 @@ type Takers interface {
 // packer puts work for one expert that is sent at the same time into batches. A batch of one is an ordinary message.
 type packer struct {
 	*env
-	open map[address]*bundle
+	open map[address]*bundle // Made with the first of them.
 }
 
 // address says whose work goes together: one pool and expert.
@@ -30,16 +30,10 @@ type bundle struct {
 	body    []byte
 	members []batch.Member
 	ack     Ack
-	err     error
 }
 
-// Wait returns the outcome of the batch.
-func (b *bundle) Wait(ctx context.Context) (uint64, error) {
-	if b.err != nil {
-		return 0, b.err
-	}
-	return b.ack.Wait(ctx)
-}
+// Wait returns the outcome of the batch, which must have been sent.
+func (b *bundle) Wait(ctx context.Context) (uint64, error) { return b.ack.Wait(ctx) }
 
 // add puts work into the batch for its address. A full batch is published, and another one begun. Work that is too large for a
 // batch is published separately.
@@ -55,6 +49,9 @@ func (k *packer) add(to address, job string, m batch.Member) (Ack, error) {
 		b = nil
 	}
 	if b == nil {
+		if k.open == nil {
+			k.open = map[address]*bundle{}
+		}
 		b = &bundle{address: to, job: job}
 		k.open[to] = b
 	}
@@ -76,20 +73,17 @@ func (k *packer) flush() error {
 }
 
 // send publishes a batch. It has no message id and no expectation, because a repeat has other members; a runner that gets a member
-// twice finds the claim or the report of the first delivery.
-func (k *packer) send(b *bundle) error {
+// twice finds the claim or the report of the first delivery. The error is the hook's.
+func (k *packer) send(b *bundle) (err error) {
 	delete(k.open, b.address)
-	if m := b.members[0].Message(); len(b.members) == 1 {
-		b.ack, b.err = k.publish(m, Expect{})
-	} else {
+	m, expect := b.members[0].Message(), Expect{}
+	if len(b.members) > 1 {
 		m = events.Message{Subject: batch.Subject(k.Names, b.pool, b.expert, b.job, len(b.members)), Body: b.body}
-		b.ack, b.err = k.publish(m, Expect{Any: true})
+		expect.Any = true
 	}
 	b.body, b.members = nil, nil
-	if crashed(b.err) {
-		return b.err
-	}
-	return nil
+	b.ack, err = k.publish(m, expect)
+	return err
 }
 
 const (

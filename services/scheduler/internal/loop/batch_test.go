@@ -48,7 +48,7 @@ func (p *posted) Publish(m events.Message, e Expect) Ack {
 
 func (p *posted) packer() *packer {
 	e := &env{Settings: Settings{Names: events.NewNames("")}, Ports: Ports{Publisher: p}}
-	return &packer{env: e, open: map[address]*bundle{}}
+	return &packer{env: e}
 }
 
 func piece(id string, bytes int) batch.Member {

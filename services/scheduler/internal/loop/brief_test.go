@@ -89,7 +89,7 @@ func (b *told) work() (all map[string]*events.Work, size int) {
 			if cmd.Kind != graph.RunSubJob {
 				continue
 			}
-			m, err := b.p.builder.build(b.t.Context(), b.j, &cmd)
+			m, err := b.p.builder.build(b.t.Context(), b.j, &cmd, "")
 			if err != nil {
 				b.t.Fatal(err)
 			}
@@ -281,7 +281,7 @@ func BenchmarkWork(b *testing.B) {
 			b.ReportAllocs()
 			size := 0
 			for b.Loop() {
-				m, err := j.p.builder.build(b.Context(), j.j, &cmd)
+				m, err := j.p.builder.build(b.Context(), j.j, &cmd, "")
 				if err != nil {
 					b.Fatal(err)
 				}

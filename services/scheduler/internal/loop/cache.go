@@ -47,8 +47,11 @@ func (c *cache) move(j *job, to phase) bool {
 
 // hold puts a state into memory: the first one, which is the fold of the whole log, or a newer one of j.
 func (c *cache) hold(j *job, state *graph.Job) {
-	if j.state == nil && c.move(j, ready) {
-		j.state, j.whole = state, true
+	if j.state != nil || !c.move(j, ready) {
+		return
+	}
+	if j.state = state; j.basis != distrusted {
+		j.basis = logBasis
 	}
 }
 
@@ -75,33 +78,31 @@ func (c *cache) drop(j *job) {
 	case loading:
 		c.move(j, loadingStale)
 	}
-	j.state, j.whole, j.inbox, j.brief = nil, false, nil, nil
+	if j.basis != distrusted {
+		j.basis = savedBasis
+	}
+	j.state, j.inbox, j.said, j.brief = nil, nil, nil, nil
 	j.save.forget()
-	j.said = nil
 	j.slots = jobSlots{}
 	j.limits.leave()
 	j.reminder.armed = false // Another scheduler may have received the timer since.
-	j.generation++
 }
 
-// quarantine drops a job's state and records why the job must not be processed.
-func (c *cache) quarantine(j *job, fault *events.Fault) {
+// quarantine drops a job's state: the job must not be processed.
+func (c *cache) quarantine(j *job) {
 	c.drop(j)
-	if c.move(j, quarantined) {
-		j.fault = fault
-	}
+	c.move(j, quarantined)
 }
 
 // readmit lets a quarantined job be loaded and processed again.
-func (c *cache) readmit(j *job) {
-	if c.move(j, cold) {
-		j.fault = nil
-	}
-}
+func (c *cache) readmit(j *job) { c.move(j, cold) }
 
 // adopt takes over what was loaded of a job.
 func (c *cache) adopt(j *job, r *loaded) {
-	j.whole, j.changed, j.distrusted = r.whole, true, false
+	if j.basis = savedBasis; r.whole {
+		j.basis = logBasis
+	}
+	j.changed = true
 	j.save.adopt(r, c.now)
 	j.said = r.said
 	for _, f := range r.recalled {
@@ -119,7 +120,7 @@ func (c *cache) loaded(j *job) bool {
 // distrust drops the state of a job, and makes the next load ignore the saved one.
 func (c *cache) distrust(j *job) {
 	c.drop(j)
-	j.distrusted = true
+	j.basis = distrusted
 }
 
 // acked makes a job ready whose commands were acknowledged, or cold if its state was dropped meanwhile.

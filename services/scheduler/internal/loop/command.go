@@ -10,33 +10,75 @@ import (
 // source is the CloudEvents source of everything that the scheduler publishes.
 const source = "jobgraph/scheduler"
 
-// command starts to carry out one command. The returned ack tells its outcome.
-func (o *outbox) command(ctx context.Context, j *job, cmd *graph.Command) (Ack, error) {
+// sending publishes the commands of one batch. It lasts until the last of them is published.
+type sending struct {
+	*outbox
+	batch  *inFlightBatch
+	packer packer
+}
+
+// issue starts all pending commands of a job. If they quarantine it, none of them will be marked as sent.
+func (s *sending) issue(ctx context.Context, j *job) error {
+	begun := len(s.batch.pending)
+	err := recovered(j.id, func() error { return s.start(ctx, j) })
+	if err == nil {
+		return nil
+	}
+	s.batch.pending = s.batch.pending[:begun]
+	s.batch.spans.end(j, err)
+	return s.isolator.judge(ctx, j, err)
+}
+
+// start starts all pending commands of a job, its closes of runs before any other command. Errors: those that end the partition or
+// quarantine the job; all others are outcomes of their commands.
+func (s *sending) start(ctx context.Context, j *job) error {
+	commands := s.admission.pending(j)
+	trace := s.beginSpan(ctx, j, commands)
+	closes := 0
+	for closes < len(commands) && commands[closes].Kind == graph.CloseRun {
+		closes++
+	}
+	b := s.batch
+	if closes > 0 {
+		b.pending = append(b.pending, closer{s.env}.closeRuns(ctx, j, commands[:closes])...)
+	}
+	for i := closes; i < len(commands); i++ {
+		ack, err := s.command(ctx, j, &commands[i], trace)
+		if crashed(err) || isQuarantine(err) {
+			return err
+		}
+		b.pending = append(b.pending, pendingAck{job: j, cmd: &commands[i], ack: ack, err: err})
+	}
+	return nil
+}
+
+// command starts to carry out one command, in the trace of its step. The returned ack tells its outcome.
+func (s *sending) command(ctx context.Context, j *job, cmd *graph.Command, trace string) (Ack, error) {
 	switch cmd.Kind {
 	case graph.RunSubJob:
-		return o.issueRun(ctx, j, cmd)
+		return s.issueRun(ctx, j, cmd, trace)
 	case graph.StateFact, graph.CloseInput:
-		m, err := o.fact(j.id, cmd)
+		m, err := s.fact(j.id, cmd)
 		if err != nil {
 			return nil, err
 		}
-		return o.publish(m, Expect{})
+		return s.publish(m, Expect{})
 	case graph.EndJob:
-		ack, err := o.end(ctx, j, cmd)
+		ack, err := s.end(ctx, j, cmd)
 		if err == nil && (cmd.PurgeTimers || j.reminder.armed) {
-			ack = &ending{ack, o.env, j.id}
+			ack = &ending{ack, s.env, j.id}
 		}
 		return ack, err
 	case graph.ArmTimer:
-		if err := o.at(AtPublish); err != nil {
+		if err := s.at(AtPublish); err != nil {
 			return nil, err
 		}
-		return o.Alarms.Arm(ctx, j.id, cmd.Key, cmd.At), nil
+		return s.Alarms.Arm(ctx, j.id, cmd.Key, cmd.At), nil
 	case graph.ReapJob:
-		if err := o.at(AtReap); err != nil {
+		if err := s.at(AtReap); err != nil {
 			return nil, err
 		}
-		return &reaping{folder: o.builder.folder, job: j.id, state: j.state, whole: j.whole}, nil
+		return &reaping{folder: s.builder.folder, job: j.id, state: j.state, whole: j.basis == logBasis}, nil
 	}
 	panic(fmt.Sprintf("unknown command %q", cmd.Kind))
 }

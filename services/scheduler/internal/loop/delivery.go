@@ -31,3 +31,11 @@ type Batch struct {
 	// Fresh is true if the connection or the subscription is newer than the previous batch: deliveries may have been missed.
 	Fresh bool
 }
+
+// seen returns the sequence of the last event in the batch; 0 without events.
+func (b *Batch) seen() (seq uint64) {
+	for i := range b.Deliveries {
+		seq = max(seq, b.Deliveries[i].Event.Seq)
+	}
+	return seq
+}

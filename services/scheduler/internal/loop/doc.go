@@ -6,7 +6,7 @@
 //
 // The partition calls its parts in order. Each part owns its state; what it knows of one job is a field of that job:
 //
-//   - beside: goroutines that wait for others, and their results.
+//   - beside: goroutines that wait for others, how many there are of each kind, and their results.
 //   - ackTracker: what was delivered and is not acknowledged; what a save covers; which deliveries are reported in progress.
 //   - cache: the jobs in memory, and the phase of each; phase.go has the table of legal moves. Eviction. facts: events that work
 //     may refer to.
@@ -14,7 +14,8 @@
 //   - loader: reads states outside the loop. folder folds them.
 //   - admission: how much work a pool's queue may hold, and which job is next; semaphores: concurrency keys that jobs share;
 //     reminders: timers for work that waits.
-//   - outbox: commands in flight, and batches of work; workBuilder builds the work of a run from the events it refers to.
+//   - outbox: commands in flight, and whose work goes in batches. What is needed only while commands are published is in a sending,
+//     which ends with the call. workBuilder builds the work of a run from the events it refers to.
 //   - saver: which states are saved, and when.
 //   - isolator: keeps the faults of one job from the others.
 //

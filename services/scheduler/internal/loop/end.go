@@ -11,20 +11,20 @@ import (
 )
 
 // end publishes the end of a job with its result, if no control event has arrived since.
-func (o *outbox) end(ctx context.Context, j *job, cmd *graph.Command) (Ack, error) {
+func (s *sending) end(ctx context.Context, j *job, cmd *graph.Command) (Ack, error) {
 	given, ok := cmd.Data.(*events.JobEnded)
 	if !ok {
 		return nil, fmt.Errorf("end of job: payload %T", cmd.Data)
 	}
 	end := *given
-	if err := o.builder.fillResult(ctx, j, cmd.Tails, &end); err != nil {
+	if err := s.builder.fillResult(ctx, j, cmd.Tails, &end); err != nil {
 		return nil, err
 	}
 	id := run.FactID(j.born(), cmd.Fact, strconv.Itoa(end.Turn))
-	m, err := o.encode(events.Event{Kind: cmd.Fact, ID: id, Job: j.id, Source: source, Data: &end})
+	m, err := s.encode(events.Event{Kind: cmd.Fact, ID: id, Job: j.id, Source: source, Data: &end})
 	if err != nil {
 		return nil, err
 	}
 	m.Header[events.HeaderMsgID] = []string{id}
-	return o.publish(m, Expect{Last: cmd.Expect, Subject: o.Names.Control(j.id)})
+	return s.publish(m, Expect{Last: cmd.Expect, Subject: s.Names.Control(j.id)})
 }

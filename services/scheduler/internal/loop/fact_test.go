@@ -117,16 +117,16 @@ func endsInBytes(t *testing.T, remembered int, kind events.Kind, subjob, body st
 		f.deliver(t, p, uint64(i+1), true, e)
 	}
 	j := p.cache.jobs["j"]
-	if j.fault != nil || !f.said(".j."+subjob+".2") {
-		t.Fatalf("%s of %s with %q: fault %v, published %q", kind, subjob, body, j.fault, f.published)
+	if j.phase == quarantined || !f.said(".j."+subjob+".2") {
+		t.Fatalf("%s of %s with %q: it is %s, published %q", kind, subjob, body, j.phase, f.published)
 	}
 	if !strings.Contains(strings.Join(p.builder.buffer.Lessons, ""), "could not be read") {
 		t.Errorf("%s of %s with %q: the next run is taught %q", kind, subjob, body, p.builder.buffer.Lessons)
 	}
 	last := f.malformed(t, events.Event{Kind: kind, Job: "j", SubJob: subjob, Run: 2}, body)
 	f.deliver(t, p, uint64(len(f.log)), true, last)
-	if j.fault != nil || j.state.Status != events.Failed {
-		t.Errorf("%s of %s with %q twice: fault %v, the job is %s", kind, subjob, body, j.fault, j.state.Status)
+	if j.phase == quarantined || j.state.Status != events.Failed {
+		t.Errorf("%s of %s with %q twice: it is %s, the job is %s", kind, subjob, body, j.phase, j.state.Status)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestARunThatTookTooLongIsTriedAgain(t *testing.T) {
 	f.deliver(t, p, 3, true, f.add(events.KindSubJobStarted, "a", 1, &events.SubJobStarted{}))
 	f.deliver(t, p, 4, true, f.add(events.KindTimerFired, "", 0, &events.TimerFired{Timer: "timeout~a~1"}))
 	f.deliver(t, p, 5, true, f.add(events.KindSubJobClosed, "a", 1, &events.SubJobClosed{}))
-	if j := p.cache.jobs["j"]; j.fault != nil || !f.said(".j.a.2") || !strings.Contains(strings.Join(p.builder.buffer.Lessons, ""), "took longer") {
-		t.Errorf("fault %v, published %q, taught %q", j.fault, f.published, p.builder.buffer.Lessons)
+	if j := p.cache.jobs["j"]; j.phase == quarantined || !f.said(".j.a.2") || !strings.Contains(strings.Join(p.builder.buffer.Lessons, ""), "took longer") {
+		t.Errorf("it is %s, published %q, taught %q", j.phase, f.published, p.builder.buffer.Lessons)
 	}
 }

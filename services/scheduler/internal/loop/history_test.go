@@ -359,8 +359,8 @@ func (w *storm) left() (list []string) {
 		}
 	}
 	p := w.p
-	if len(p.work.retry)+p.outbox.underWay+p.saver.underWay+len(p.saver.queue) > 0 {
-		say("left behind: %d jobs that wait, %d flights, %d saves, %d in line", len(p.work.retry), p.outbox.underWay, p.saver.underWay, len(p.saver.queue))
+	if len(p.work.retry)+len(p.saver.queue) > 0 || !p.beside.idle() {
+		say("left behind: %d jobs that wait, %d in line, under way %v", len(p.work.retry), len(p.saver.queue), p.beside.underWay)
 	}
 	for _, j := range p.cache.jobs { // One that was forgotten stays until there are too many.
 		if j.state != nil || j.busy() {
@@ -418,7 +418,7 @@ func (w *storm) give(c *Claim) Grant {
 			}
 		}
 	}
-	if c.Anew {
+	if c.Fresh {
 		maps.Copy(fresh, w.called)
 	}
 	return Grant{Held: slices.Clone(w.holds[c.Job]), Called: slices.Sorted(maps.Keys(fresh))}

@@ -61,7 +61,7 @@ func (p *Partition) sort(d *Delivery, u *unacked, whole bool) {
 	if j.state != nil || begins || j.loading() || len(j.inbox) > 0 {
 		j.inbox = append(j.inbox, *e)
 	} // Otherwise the state is loaded, and the log has the event.
-	j.acks.open = append(j.acks.open, u)
+	j.acks.add(u)
 	p.work.touch(j)
 }
 

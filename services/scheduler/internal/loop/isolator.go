@@ -34,7 +34,11 @@ type isolator struct {
 
 // contain turns a panic about one job into its quarantine.
 func (i *isolator) contain(ctx context.Context, j *job, f func() error) error {
-	err := recovered(j.id, f)
+	return i.judge(ctx, j, recovered(j.id, f))
+}
+
+// judge quarantines a job whose error demands it, and returns any other error.
+func (i *isolator) judge(ctx context.Context, j *job, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -68,13 +72,9 @@ func (i *isolator) quarantine(ctx context.Context, j *job, fault events.Fault) {
 	if j.state != nil {
 		kept.State, _ = marshal(j.state) // Without a state only the mark is stored.
 	}
-	if j.step.end != nil { // The span ends here: none of its commands will be marked as sent.
-		j.step.end(fault.Error())
-		j.step = span{}
-	}
-	i.cache.quarantine(j, &fault)
+	i.cache.quarantine(j)
 	j.retry.clear()
-	i.mark(ctx, j, kept)
+	i.mark(ctx, j, kept, &fault)
 }
 
 // marshal encodes the state, which may itself be what causes a panic.
@@ -88,13 +88,13 @@ func marshal(state *graph.Job) (data []byte, err error) {
 }
 
 // mark writes the quarantine into the store, over whatever is stored there.
-func (i *isolator) mark(ctx context.Context, j *job, kept Saved) {
-	_, err := i.States.Save(ctx, j.id, kept, j.fault)
+func (i *isolator) mark(ctx context.Context, j *job, kept Saved, fault *events.Fault) {
+	_, err := i.States.Save(ctx, j.id, kept, fault)
 	for tries := 0; errors.Is(err, store.ErrConflict) && tries < 3; tries++ {
 		var stored Saved
 		if stored, err = i.States.Load(ctx, j.id); err == nil {
 			kept.Revision = stored.Revision
-			_, err = i.States.Save(ctx, j.id, kept, j.fault)
+			_, err = i.States.Save(ctx, j.id, kept, fault)
 		}
 	}
 	if err != nil {

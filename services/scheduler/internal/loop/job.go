@@ -16,15 +16,8 @@ type job struct {
 	phase phase
 	// state is nil unless the job is ready or in flight.
 	state *graph.Job
-	// generation counts how often the state was dropped: the result of a save of an earlier generation does not apply.
-	generation int
-	// whole is true if the state was folded from the whole log, without a saved state. distrusted is true if the saved state
-	// contradicts the log: the next load ignores it.
-	whole, distrusted bool
-	// fault is why the job is quarantined.
-	fault *events.Fault
-	// step is the span of the commands in flight; empty without a collector.
-	step span
+	// basis is what the state was folded from, or how the next load must fold it.
+	basis basis
 	// inbox are delivered events to be applied.
 	inbox []events.Event
 	// changed is true if an event was applied since the commands were last read.
@@ -47,6 +40,18 @@ type job struct {
 	reminder jobReminder
 }
 
+// basis is what a state is folded from.
+type basis int
+
+const (
+	// savedBasis: the saved state and the log after it.
+	savedBasis basis = iota
+	// logBasis: the whole log, without a saved state.
+	logBasis
+	// distrusted: there is no state, and the saved one contradicts the log, so the next load uses the log alone.
+	distrusted
+)
+
 func (j *job) loading() bool {
 	return j.phase == loadQueued || j.phase == loading || j.phase == loadingStale
 }
@@ -66,9 +71,22 @@ func (j *job) clean() bool {
 	return j.phase == ready && j.save.changes == 0 && j.save.phase != saveUnderWay && !j.retry.pending()
 }
 
+// behind reports whether work of the job waits for its turn.
+func (j *job) behind() bool {
+	if len(j.limits.turns) > 0 {
+		return true
+	}
+	for _, has := range j.state.Lanes {
+		if has.Behind > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // late reports whether work of the job waits for its turn or for a slot.
 func (j *job) late() bool {
-	return j.state != nil && (j.limits.behind || j.slots.waiting) && !j.state.Status.Terminal()
+	return j.state != nil && (j.slots.claim == slotless || j.behind()) && !j.state.Status.Terminal()
 }
 
 // resting reports whether nothing is in flight, so that the state is worth saving at once.

@@ -402,7 +402,7 @@ func TestTheWaitForATurnGrowsWithTimersAndNotWithAttemptsToArmOne(t *testing.T) 
 	alarms := &reluctant{fake: f, failures: 5}
 	p.Alarms = alarms
 	j := p.cache.jobs["j"]
-	j.slots.waiting, j.acks.open = true, nil
+	j.slots.claim, j.acks.open = slotless, nil
 	var waits []time.Duration
 	for range 8 {
 		p.now = p.now.Add(time.Hour)

@@ -22,9 +22,8 @@ type loader struct {
 	beside *beside
 	cache  *cache
 	folder *folder
-	// underWay is the number of states being loaded; queue are the jobs that wait to be loaded.
-	underWay int
-	queue    []*job
+	// queue are the jobs that wait to be loaded.
+	queue []*job
 }
 
 // full reports whether so many jobs wait that no more should be added.
@@ -62,7 +61,7 @@ func (l *loader) load(ctx context.Context, j *job) error {
 
 // serve starts loading queued jobs while there is capacity.
 func (l *loader) serve(ctx context.Context) error {
-	for l.underWay < maxLoads && len(l.queue) > 0 {
+	for l.beside.underWay[loads] < maxLoads && len(l.queue) > 0 {
 		j := l.queue[0]
 		l.queue[0] = nil
 		l.queue = l.queue[1:]
@@ -73,9 +72,8 @@ func (l *loader) serve(ctx context.Context) error {
 			continue
 		}
 		l.Meter.Count(Reloads, "")
-		l.underWay++
-		r := &loaded{job: j, distrusted: j.distrusted}
-		l.beside.begin(func() result { // Ends when store and log have answered.
+		r := &loaded{job: j, distrusted: j.basis == distrusted}
+		l.beside.begin(loads, func() result { // Ends when store and log have answered.
 			r.err = recovered(r.job.id, func() error { return l.read(ctx, r) })
 			return r
 		})

@@ -27,13 +27,13 @@ func TestSoManyStatesAreReadAtOnceAndTheOthersWait(t *testing.T) {
 		for _, j := range p.cache.jobs {
 			phases[j.phase]++
 		}
-		if p.loader.underWay != maxLoads || phases[loading] != maxLoads || phases[loadQueued] != 3 {
-			t.Errorf("%d are read, phases %v", p.loader.underWay, phases)
+		if p.beside.underWay[loads] != maxLoads || phases[loading] != maxLoads || phases[loadQueued] != 3 {
+			t.Errorf("%d are read, phases %v", p.beside.underWay[loads], phases)
 		}
 		close(let)
 		for range maxLoads + 3 {
 			r := (<-p.beside.results).(*loaded)
-			p.loader.underWay--
+			p.beside.done(r)
 			if !p.cache.loaded(r.job) || r.err != nil {
 				t.Errorf("%s is %s: %v", r.job.id, r.job.phase, r.err)
 			}
@@ -41,8 +41,8 @@ func TestSoManyStatesAreReadAtOnceAndTheOthersWait(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if p.loader.underWay != 0 || len(p.loader.queue) != 0 {
-			t.Errorf("%d under way, %d in the queue", p.loader.underWay, len(p.loader.queue))
+		if p.beside.underWay[loads] != 0 || len(p.loader.queue) != 0 {
+			t.Errorf("%d under way, %d in the queue", p.beside.underWay[loads], len(p.loader.queue))
 		}
 	})
 }

@@ -230,7 +230,7 @@ func TestAFactThatCannotBeWrittenPutsItsJobIntoQuarantine(t *testing.T) {
 		{CommandID: graph.CommandID{Kind: graph.EndJob}, Fact: events.KindJobFinished, Data: &events.JobEnded{Spent: events.Spent{CostUSD: math.Inf(1)}}},
 		{CommandID: graph.CommandID{Kind: graph.StateFact, Key: "k"}, Fact: events.KindGraphCreated, Data: math.Inf(1)},
 	} {
-		_, err := p.outbox.command(t.Context(), &job{id: "j", state: &graph.Job{}}, &cmd)
+		_, err := (&sending{outbox: p.outbox}).command(t.Context(), &job{id: "j", state: &graph.Job{}}, &cmd, "")
 		var q *quarantine
 		if !errors.As(err, &q) || q.fault.Code != events.CodeInternal || !strings.Contains(q.fault.Cause, "unsupported value") {
 			t.Errorf("%s: %v", cmd.Kind, err)
@@ -290,7 +290,7 @@ func TestTheIdOfADeletedQuarantinedJobIsFreeAgain(t *testing.T) {
 	f.log[poison.Seq-1] = poison
 	f.deliver(t, p, 1, true, requested)
 	f.deliver(t, p, 2, true, poison)
-	if p.cache.jobs["j"].fault == nil {
+	if p.cache.jobs["j"].phase != quarantined {
 		t.Fatal("the job is not quarantined")
 	}
 	for i := range f.log {
@@ -323,7 +323,7 @@ func TestARequestThatIsNotTheFirstEventOfAJobIsNoBirth(t *testing.T) {
 			stray.Seq = uint64(len(f.log) + 1)
 			f.log, f.published = append(f.log, stray), nil
 			f.deliver(t, p, 3, true, stray)
-			if j := p.cache.jobs["j"]; j == nil || j.fault != nil || j.state.RequestSeq != 1 || j.state.Seq != stray.Seq || f.said(".j.~plan.1") {
+			if j := p.cache.jobs["j"]; j == nil || j.phase == quarantined || j.state.RequestSeq != 1 || j.state.Seq != stray.Seq || f.said(".j.~plan.1") {
 				t.Fatalf("with %q, in memory %t: job %+v, published %q", body, known, j, f.published)
 			}
 			f.deliver(t, p, 4, true, f.add(events.KindSubJobReported, "a", 1, success))
@@ -508,8 +508,8 @@ func TestTheSpanOfAStepEndsWithTheQuarantineOfItsJob(t *testing.T) {
 	f.deliver(t, p, 1, true, requested)
 	f.log[created.Seq-1] = events.Event{Seq: created.Seq} // Gone when the work is written.
 	f.deliver(t, p, 2, true, created)
-	if p.cache.jobs["j"].fault == nil || open != 0 {
-		t.Errorf("%d spans are open, the fault is %v", open, p.cache.jobs["j"].fault)
+	if p.cache.jobs["j"].phase != quarantined || open != 0 {
+		t.Errorf("%d spans are open, the job is %s", open, p.cache.jobs["j"].phase)
 	}
 }
 
@@ -525,17 +525,17 @@ func TestALargeContextTravelsOnceToThePlanner(t *testing.T) {
 
 // register has room for all claims, and records which of them are the first ones.
 type register struct {
-	anew []bool
-	err  error
+	fresh []bool
+	err   error
 }
 
 func (r *register) Claim(_ context.Context, _ string, c *Claim) (Grant, error) {
-	r.anew = append(r.anew, c.Anew)
+	r.fresh = append(r.fresh, c.Fresh)
 	return Grant{Held: c.Runs}, r.err
 }
 
 // It may have granted a slot to a job that only this scheduler notifies.
-func TestAClaimOfUnknownOutcomeIsRepeatedAnew(t *testing.T) {
+func TestAClaimOfUnknownOutcomeIsRepeatedAsTheFirst(t *testing.T) {
 	f, slots := newFake(), &register{}
 	p := f.partition(t)
 	p.Slots = slots
@@ -544,14 +544,14 @@ func TestAClaimOfUnknownOutcomeIsRepeatedAnew(t *testing.T) {
 	rules.ConcurrencyKey, rules.KeyConcurrency = "key", 1
 	f.deliver(t, p, 1, true, requested)
 	f.deliver(t, p, 2, true, created)
-	slots.anew, slots.err = nil, store.ErrUnknown
+	slots.fresh, slots.err = nil, store.ErrUnknown
 	f.deliver(t, p, 3, true, f.add(events.KindSubJobReported, "a", 1, success))
 	slots.err = nil
 	p.cache.jobs["j"].retry.at, p.work.sweepAt = time.Unix(0, 0), time.Time{}
 	if err := p.Replay(t.Context(), Batch{}); err != nil {
 		t.Fatal(err)
 	}
-	if want := []bool{false, true}; !slices.Equal(slots.anew, want) {
-		t.Errorf("claims that are anew: %v, want %v", slots.anew, want)
+	if want := []bool{false, true}; !slices.Equal(slots.fresh, want) {
+		t.Errorf("fresh claims: %v, want %v", slots.fresh, want)
 	}
 }

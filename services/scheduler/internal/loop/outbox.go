@@ -19,17 +19,15 @@ type outbox struct {
 	isolator  *isolator
 	admission *admission
 	builder   *workBuilder
-	packer    packer
 	// paces decides by expert whether work is batched.
 	paces paces
-	// underWay is the number of batches whose commands are not acknowledged.
-	underWay int
 }
 
 // inFlightBatch has the commands that were sent together.
 type inFlightBatch struct {
 	jobs    []*job
 	pending []pendingAck
+	spans   spans
 }
 
 // pendingAck is a command whose ack is outstanding.
@@ -43,30 +41,31 @@ type pendingAck struct {
 // maxInFlight is the number of batches in flight above which no events are fetched.
 const maxInFlight = 64
 
-func newOutbox(beside *beside, c *cache, i *isolator, a *admission, b *workBuilder) *outbox {
-	return &outbox{
-		env: b.env, beside: beside, cache: c, isolator: i, admission: a, builder: b,
-		packer: packer{env: b.env, open: map[address]*bundle{}}, paces: paces{},
-	}
-}
-
 // full reports whether so many batches are in flight that no events should be fetched.
-func (o *outbox) full() bool { return o.underWay >= maxInFlight }
+func (o *outbox) full() bool { return o.beside.underWay[batches] >= maxInFlight }
 
 // send sends the pending commands of list; none may have a batch in flight. It takes ownership of list.
 func (o *outbox) send(ctx context.Context, list []*job) error {
-	pending, err := o.issue(ctx, list)
-	if err != nil || len(pending) == 0 {
+	if len(list) == 0 {
+		return nil
+	}
+	b := &inFlightBatch{}
+	s := &sending{outbox: o, batch: b, packer: packer{env: o.env}}
+	for _, j := range list {
+		if err := s.issue(ctx, j); err != nil {
+			return err
+		}
+	}
+	if err := s.packer.flush(); err != nil || len(b.pending) == 0 {
 		return err
 	}
-	b := &inFlightBatch{pending: pending, jobs: list[:0]}
-	for i := range pending {
-		if j := pending[i].job; j.phase != inFlight && o.cache.move(j, inFlight) {
+	b.jobs = list[:0]
+	for i := range b.pending {
+		if j := b.pending[i].job; j.phase != inFlight && o.cache.move(j, inFlight) {
 			b.jobs = append(b.jobs, j)
 		}
 	}
-	o.underWay++
-	o.beside.begin(func() result { // Ends with the last ack, or with the publisher's timeout.
+	o.beside.begin(batches, func() result { // Ends with the last ack, or with the publisher's timeout.
 		b.wait(ctx)
 		return b
 	})
@@ -90,40 +89,6 @@ func (b *inFlightBatch) crashed() error {
 		}
 	}
 	return nil
-}
-
-// issue starts all pending commands of the jobs. Runs are closed before any other command of their job.
-func (o *outbox) issue(ctx context.Context, list []*job) (sent []pendingAck, err error) {
-	for _, j := range list {
-		err := o.isolator.contain(ctx, j, func() error {
-			commands := o.admission.pending(j)
-			if o.Trace != nil && len(commands) > 0 {
-				o.beginStep(ctx, j, commands)
-			}
-			closes := 0
-			for closes < len(commands) && commands[closes].Kind == graph.CloseRun {
-				closes++
-			}
-			begun := len(sent)
-			if closes > 0 {
-				sent = append(sent, closer{o.env}.closeRuns(ctx, j, commands[:closes])...)
-			}
-			for i := closes; i < len(commands); i++ {
-				s := pendingAck{job: j, cmd: &commands[i]}
-				s.ack, s.err = o.command(ctx, j, s.cmd)
-				if crashed(s.err) || isQuarantine(s.err) {
-					sent = sent[:begun]
-					return s.err
-				}
-				sent = append(sent, s)
-			}
-			return nil
-		})
-		if err != nil {
-			return sent, err
-		}
-	}
-	return sent, o.packer.flush()
 }
 
 // settle decides what the outcome of a command means for its job.

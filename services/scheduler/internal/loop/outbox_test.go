@@ -3,10 +3,12 @@ package loop
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 
+	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
@@ -28,21 +30,25 @@ func sender(t *testing.T) (f *fake, p *Partition, j *job) {
 }
 
 // acked returns the batch that was answered.
-func acked(p *Partition) *inFlightBatch { return (<-p.beside.results).(*inFlightBatch) }
+func acked(p *Partition) *inFlightBatch {
+	b := (<-p.beside.results).(*inFlightBatch)
+	p.beside.done(b)
+	return b
+}
 
 func TestAJobIsInFlightFromTheSendingToTheLastAck(t *testing.T) {
 	f, p, j := sender(t)
 	if err := p.outbox.send(t.Context(), []*job{j}); err != nil {
 		t.Fatal(err)
 	}
-	if j.phase != inFlight || p.outbox.underWay != 1 || !f.said(".j.a.1") {
-		t.Fatalf("it is %s, %d batches are under way, said %q", j.phase, p.outbox.underWay, f.published)
+	if j.phase != inFlight || p.beside.underWay[batches] != 1 || !f.said(".j.a.1") {
+		t.Fatalf("it is %s, %d batches are under way, said %q", j.phase, p.beside.underWay[batches], f.published)
 	}
 	if err := p.settle(t.Context(), acked(p)); err != nil {
 		t.Fatal(err)
 	}
-	if j.phase != ready || p.outbox.underWay != 0 || !j.changed || !j.dirty {
-		t.Errorf("it is %s, %d batches are under way, looked at again %v", j.phase, p.outbox.underWay, j.dirty)
+	if j.phase != ready || p.beside.underWay[batches] != 0 || !j.changed || !j.dirty {
+		t.Errorf("it is %s, %d batches are under way, looked at again %v", j.phase, p.beside.underWay[batches], j.dirty)
 	}
 }
 
@@ -80,20 +86,20 @@ func TestAnOutcomeDecidesWhetherTheStateInMemoryIsStillGood(t *testing.T) {
 	} {
 		_, p, j := sender(t)
 		err := p.outbox.settle(t.Context(), &pendingAck{job: j, cmd: &graph.Command{CommandID: test.id}, err: test.err})
-		if (err != nil) != test.fails || j.phase != test.phase || j.distrusted != test.distrusted {
-			t.Errorf("%s: %v, it is %s, distrusted %v", name, err, j.phase, j.distrusted)
+		if (err != nil) != test.fails || j.phase != test.phase || (j.basis == distrusted) != test.distrusted {
+			t.Errorf("%s: %v, it is %s, distrusted %v", name, err, j.phase, j.basis == distrusted)
 		}
 	}
 }
 
 func TestNothingIsFetchedWhileTooManyBatchesAreInFlight(t *testing.T) {
 	_, p, _ := sender(t)
-	for p.outbox.underWay = range maxInFlight {
+	for p.beside.underWay[batches] = range maxInFlight {
 		if p.outbox.full() {
-			t.Fatalf("full with %d", p.outbox.underWay)
+			t.Fatalf("full with %d", p.beside.underWay[batches])
 		}
 	}
-	if p.outbox.underWay = maxInFlight; !p.outbox.full() {
+	if p.beside.underWay[batches] = maxInFlight; !p.outbox.full() {
 		t.Error("never full")
 	}
 }
@@ -104,5 +110,37 @@ func TestACrashAmongTheAnswersEndsThePartition(t *testing.T) {
 	b.wait(context.Background())
 	if err := b.crashed(); !errors.Is(err, died) {
 		t.Error(err)
+	}
+}
+
+// tripping panics about one subject.
+type tripping struct {
+	*fake
+	at string
+}
+
+func (x *tripping) Publish(m events.Message, expect Expect) Ack {
+	if strings.Contains(m.Subject, x.at) {
+		panic("tripped")
+	}
+	return x.fake.Publish(m, expect)
+}
+
+// The first command of the job was published by then. The job is not in flight for it: it is quarantined.
+func TestAPanicAboutASecondCommandQuarantinesTheJobAndNothingElse(t *testing.T) {
+	f := newFake()
+	p := f.partition(t)
+	p.Publisher = &tripping{f, ".j.b.1"}
+	open := 0
+	p.Trace = func(string, string, ...string) (string, func(string, ...string)) {
+		open++
+		return "trace", func(string, ...string) { open-- }
+	}
+	requested, created := f.begin()
+	created.Data.(*events.GraphCreated).Plan.SubJobs[1].Dependencies = nil
+	f.deliver(t, p, 1, true, requested)
+	f.deliver(t, p, 2, true, created)
+	if j := p.cache.jobs["j"]; !f.said(".j.a.1") || j.phase != quarantined || !p.beside.idle() || open != 0 {
+		t.Errorf("it is %s, under way %v, %d spans are open, said %q", j.phase, p.beside.underWay, open, f.published)
 	}
 }

@@ -34,12 +34,12 @@ func New(s Settings, ports Ports) *Partition {
 	}
 	p.cache = newCache(p.facts)
 	p.isolator = &isolator{env: e, cache: p.cache, acks: p.acks}
-	p.builder = newWorkBuilder(p.folder, p.facts)
+	p.builder = &workBuilder{env: e, folder: p.folder, facts: p.facts}
 	p.loader = &loader{env: e, beside: p.beside, cache: p.cache, folder: p.folder}
 	p.admission = &admission{env: e, beside: p.beside, builder: p.builder, limits: map[string]*queueLimit{}}
 	p.semaphores = &semaphores{env: e, admission: p.admission}
 	p.reminders = &reminders{env: e, acks: p.acks, work: p.work}
-	p.outbox = newOutbox(p.beside, p.cache, p.isolator, p.admission, p.builder)
+	p.outbox = &outbox{env: e, beside: p.beside, cache: p.cache, isolator: p.isolator, admission: p.admission, builder: p.builder, paces: paces{}}
 	p.saver = &saver{env: e, beside: p.beside, acks: p.acks, work: p.work, isolator: p.isolator}
 	return p
 }
@@ -81,7 +81,7 @@ func (p *Partition) Run(ctx context.Context, feed <-chan Batch) error {
 // Replay applies one batch and waits for all its effects, for dry runs.
 func (p *Partition) Replay(ctx context.Context, batch Batch) error {
 	err := p.step(ctx, batch)
-	for err == nil && p.beside.underWay > 0 {
+	for err == nil && !p.beside.idle() {
 		err = p.take(ctx, <-p.beside.results)
 	}
 	return err
@@ -133,7 +133,7 @@ func (p *Partition) step(ctx context.Context, batch Batch) error {
 	p.endBatch()
 	p.admission.measure(ctx)
 	if p.Load != nil {
-		p.Load.Set(p.work.backlog(), p.acks.seen)
+		p.Load.Set(p.work.backlog(), batch.seen())
 	}
 	return p.acks.flush()
 }
@@ -164,7 +164,7 @@ func (p *Partition) drain(ctx context.Context) error {
 		if err := p.saver.saveAll(ctx, p.cache.jobs); err != nil {
 			return err
 		}
-		if p.beside.underWay == 0 {
+		if p.beside.idle() {
 			return p.acks.flush()
 		}
 		select {
@@ -177,7 +177,7 @@ func (p *Partition) drain(ctx context.Context) error {
 					return err
 				}
 			default: // The deliveries of a job that was loaded are not acknowledged, and are delivered again.
-				p.beside.underWay--
+				p.beside.done(r)
 			}
 		}
 	}

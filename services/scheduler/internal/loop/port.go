@@ -130,8 +130,8 @@ type Ports struct {
 
 // Load receives how much work a partition has.
 type Load interface {
-	// Set receives the number of jobs with unsaved changes and the last delivered event. It is called at the end of every step and
-	// must not block.
+	// Set receives the number of jobs with unsaved changes, and the last event that this step has received; 0 if it has received none.
+	// It is called at the end of every step and must not block.
 	Set(jobs int, seen uint64)
 }
 

@@ -10,28 +10,33 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
-// results returns the results of the direct predecessors by id.
-func (b *workBuilder) results(ctx context.Context, j *job, inputs []graph.Input) (map[string]events.Result, error) {
-	if len(inputs) == 0 {
-		return nil, nil
-	}
-	if len(b.inputs) > maxReusedInputs {
-		b.inputs = make(map[string]events.Result, len(inputs)) // Clearing a map takes time in proportion to its largest size so far.
-	} else {
-		clear(b.inputs)
+// addResults adds the results of the direct predecessors to work, by id.
+func (b *workBuilder) addResults(ctx context.Context, j *job, inputs []graph.Input, w *events.Work) error {
+	if w.Results == nil && len(inputs) > 0 {
+		w.Results = make(map[string]events.Result, len(inputs))
 	}
 	for i := range inputs {
 		r, err := b.result(ctx, j, &inputs[i])
 		if err != nil {
-			return nil, err
+			return err
 		}
-		b.inputs[inputs[i].SubJob] = r
+		w.Results[inputs[i].SubJob] = r
 	}
-	return b.inputs, nil
+	return nil
 }
 
-// maxReusedInputs is the number of results up to which the map of the previous order is reused.
-const maxReusedInputs = 64
+// emptied returns the map of the previous work for the next one; nil if there was none, or a large one: clearing a map takes time in
+// proportion to its largest size so far.
+func emptied(results map[string]events.Result) map[string]events.Result {
+	if len(results) > maxReusedResults {
+		return nil
+	}
+	clear(results)
+	return results
+}
+
+// maxReusedResults is the number of results up to which a map is reused.
+const maxReusedResults = 64
 
 // result reads one result from where it is stored: a report, an answer, or its plan.
 func (b *workBuilder) result(ctx context.Context, j *job, in *graph.Input) (events.Result, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
@@ -19,8 +20,6 @@ type saver struct {
 	acks     *ackTracker
 	work     *workSet
 	isolator *isolator
-	// underWay is the number of saves in progress.
-	underWay int
 	// took is the average duration of recent saves.
 	took time.Duration
 	// queue holds the jobs whose save is due and has not started.
@@ -73,13 +72,15 @@ func (s *jobSave) adopt(r *loaded, now time.Time) {
 
 // saveResult is the result of a save.
 type saveResult struct {
-	job        *job
-	generation int
-	seq        uint64
-	revision   uint64
-	spent      events.Spent
-	began      time.Time
-	err        error
+	job *job
+	// state identifies the state that was saved: if the job has another one now, the result does not apply to it.
+	state *graph.Job
+	// seq is the last event of that state, spent what the job had spent by then.
+	seq      uint64
+	spent    events.Spent
+	revision uint64
+	began    time.Time
+	err      error
 }
 
 // saveDue queues the dirty jobs whose save is due, and starts as many saves as allowed. If too much is unacknowledged, it queues
@@ -109,7 +110,7 @@ func (s *saver) enqueue(j *job) {
 
 // serve starts queued saves while there is capacity. It checks each job again, since it may have changed.
 func (s *saver) serve(ctx context.Context) error {
-	for s.underWay < s.Parallel && len(s.queue) > 0 {
+	for s.beside.underWay[saves] < s.Parallel && len(s.queue) > 0 {
 		j := s.queue[0]
 		s.queue[0] = nil
 		s.queue = s.queue[1:]
@@ -130,7 +131,7 @@ func (s *saver) serve(ctx context.Context) error {
 // saveAll starts every possible save.
 func (s *saver) saveAll(ctx context.Context, jobs map[string]*job) error {
 	for _, j := range jobs {
-		if s.saveable(j) && s.underWay < s.Parallel {
+		if s.saveable(j) && s.beside.underWay[saves] < s.Parallel {
 			if err := s.begin(ctx, j); err != nil {
 				return err
 			}
@@ -182,15 +183,14 @@ func (s *saver) begin(ctx context.Context, j *job) error {
 		})
 		return nil
 	}
-	r := &saveResult{job: j, generation: j.generation, seq: j.state.Seq, spent: j.state.Cost, began: s.now}
+	r := &saveResult{job: j, state: j.state, seq: j.state.Seq, spent: j.state.Cost, began: s.now}
 	kept := Saved{State: data, Revision: j.save.revision, Session: j.state.Session, Before: j.save.spent, Spent: r.spent}
 	if j.state.Session != "" {
 		kept.SessionRecord, kept.Said = talkOf(j.state.View()), j.said
 		j.said = nil // If the save fails, the state is dropped, and the log supplies the items again.
 	}
 	j.save.phase, j.save.changes, j.save.size = saveUnderWay, 0, len(data)
-	s.underWay++
-	s.beside.begin(func() result {
+	s.beside.begin(saves, func() result {
 		r.revision, r.err = s.States.Save(ctx, r.job.id, kept, nil)
 		return r
 	})
@@ -201,7 +201,7 @@ func (s *saver) begin(ctx context.Context, j *job) error {
 func (s *saver) finish(r *saveResult) (good bool) {
 	s.took += (s.now.Sub(r.began) - s.took) / 8 // A moving average.
 	j := r.job
-	alive := j.generation == r.generation
+	alive := j.state == r.state
 	switch {
 	case r.err == nil:
 		s.Meter.Count(Saves, "saved")

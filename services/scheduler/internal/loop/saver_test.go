@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events/store"
+	"github.com/jobgraph/jobgraph/pkg/graph"
 )
 
 func TestASaveWithoutRoomIsQueued(t *testing.T) {
@@ -46,43 +47,31 @@ func TestAJobInMotionIsSavedTheLessOftenTheLongerASaveTakes(t *testing.T) {
 	}
 }
 
-func TestADeliveryIsLookedAtOncePerSave(t *testing.T) {
-	f := newFake()
-	p := f.partition(t)
-	requested, created := f.begin()
-	f.deliver(t, p, 1, true, requested)
-	f.deliver(t, p, 2, true, created)
-	j := p.cache.jobs["j"]
-	if len(j.acks.open) == 0 || j.acks.checked != len(j.acks.open) {
-		t.Fatalf("%d of %d deliveries were looked at", j.acks.checked, len(j.acks.open))
-	}
-	j.save.seq = created.Seq
-	p.acks.cover(j)
-	if len(j.acks.open) != 0 {
-		t.Errorf("%d deliveries are left behind a save that covers them", len(j.acks.open))
-	}
-}
-
 // The result of a save whose state was dropped meanwhile says what is stored, and nothing about the state in memory.
-func TestTheResultOfASaveIsAboutItsGeneration(t *testing.T) {
+func TestTheResultOfASaveIsAboutItsState(t *testing.T) {
+	state, dropped := &graph.Job{}, &graph.Job{}
 	for _, test := range []struct {
-		name       string
-		generation int
-		err        error
-		good       bool
-		want       jobSave
+		name  string
+		saved *graph.Job
+		err   error
+		good  bool
+		want  jobSave
 	}{
-		{"saved", 1, nil, true, jobSave{seq: 9, revision: 5}},
-		{"saved before the state was dropped", 0, nil, true, jobSave{seq: 9, revision: 4}},
-		{"another scheduler has saved", 1, store.ErrConflict, false, jobSave{seq: 3, revision: 4}},
-		{"unknown", 1, errAway, false, jobSave{seq: 3, revision: 4}},
-		{"unknown before the state was dropped", 0, errAway, true, jobSave{seq: 3, revision: 4}},
+		{"saved", state, nil, true, jobSave{seq: 9, revision: 5}},
+		{"saved before the state was dropped", dropped, nil, true, jobSave{seq: 9, revision: 4}},
+		{"another scheduler has saved", state, store.ErrConflict, false, jobSave{seq: 3, revision: 4}},
+		{"unknown", state, errAway, false, jobSave{seq: 3, revision: 4}},
+		{"unknown before the state was dropped", dropped, errAway, true, jobSave{seq: 3, revision: 4}},
 	} {
-		s := newFake().partition(t).saver
-		j := &job{generation: 1, save: jobSave{seq: 3, revision: 4}}
-		good := s.finish(&saveResult{job: j, generation: test.generation, seq: 9, revision: 5, err: test.err})
-		if good != test.good || j.save != test.want {
-			t.Errorf("%s: good %v, %+v", test.name, good, j.save)
+		for _, j := range []*job{{state: state, save: jobSave{seq: 3, revision: 4}}, {save: jobSave{seq: 3, revision: 4}}} {
+			if j.state == nil && test.saved == state {
+				continue // Nothing is in memory: every state that was saved was dropped.
+			}
+			s := newFake().partition(t).saver
+			good := s.finish(&saveResult{job: j, state: test.saved, seq: 9, revision: 5, err: test.err})
+			if good != test.good || j.save != test.want {
+				t.Errorf("%s: good %v, %+v", test.name, good, j.save)
+			}
 		}
 	}
 }
@@ -116,7 +105,7 @@ func TestAJobIsQueuedForOneSaveAtATime(t *testing.T) {
 		t.Fatalf("%d in the queue, phase %v", len(s.queue), j.save.phase)
 	}
 	j.phase = inFlight // Commands were sent since, so it is saved once they are acknowledged.
-	if err := s.serve(t.Context()); err != nil || s.underWay != 0 || len(s.queue) != 0 || j.save.phase != saveIdle {
-		t.Errorf("%d saves under way, %d in the queue, phase %v: %v", s.underWay, len(s.queue), j.save.phase, err)
+	if err := s.serve(t.Context()); err != nil || !s.beside.idle() || len(s.queue) != 0 || j.save.phase != saveIdle {
+		t.Errorf("under way %v, %d in the queue, phase %v: %v", s.beside.underWay, len(s.queue), j.save.phase, err)
 	}
 }

@@ -24,9 +24,9 @@ type Claim struct {
 	Limit int
 	// Runs are in the order in which they should start.
 	Runs []graph.Run
-	// Anew is true for the first claim since the job was loaded, and after a failed claim: whoever made the previous claim may not
-	// have notified the jobs in Called.
-	Anew bool
+	// Fresh is true for the first claim since the job was loaded, and after a failed claim: the scheduler that made the previous claim
+	// may not have notified the jobs in Called.
+	Fresh bool
 }
 
 // Grant is the answer to a claim.
@@ -45,12 +45,22 @@ type semaphores struct {
 
 // jobSlots is what the partition knows of the slots of one job.
 type jobSlots struct {
-	// live are the runs for which slots were last claimed, if claimed is true.
-	live    []graph.Run
-	claimed bool
-	// waiting is true while at least one of the live runs has no slot.
-	waiting bool
+	claim claimState
+	// live are the runs for which slots were last claimed, unless the job is unclaimed.
+	live []graph.Run
 }
+
+// claimState is what came of the last claim of a job.
+type claimState int
+
+const (
+	// unclaimed: there was no claim since the job was loaded, or its outcome is unknown.
+	unclaimed claimState = iota
+	// slotless: at least one of the live runs has no slot.
+	slotless
+	// slotted: every live run has a slot.
+	slotted
+)
 
 // acquire updates the slots of a job's concurrency key, and admits the runs that have one. The slot belongs to the run: if this
 // process dies, the next scheduler of the job finds it, and the events that end the run are delivered again until it is released.
@@ -61,16 +71,16 @@ func (s *semaphores) acquire(ctx context.Context, j *job) error {
 	}
 	runs := slices.Collect(j.state.Live)
 	same := func(a, b graph.Run) bool { return a.SubJob == b.SubJob && a.Run == b.Run }
-	if j.slots.claimed && !j.slots.waiting && slices.EqualFunc(runs, j.slots.live, same) {
+	if j.slots.claim == slotted && slices.EqualFunc(runs, j.slots.live, same) {
 		return nil
 	}
 	if err := s.at(AtClaim); err != nil {
 		return err
 	}
-	anew := !j.slots.claimed
-	j.slots.claimed = false // Claim again next time unless all jobs in Called are notified, also after a claim whose outcome is unknown.
+	fresh := j.slots.claim == unclaimed
+	j.slots.claim = unclaimed // Claim again next time unless all jobs in Called are notified, also after a claim whose outcome is unknown.
 	grant, err := s.Slots.Claim(ctx, rules.ConcurrencyKey, &Claim{
-		Item: s.admission.item(ctx, j), Limit: rules.KeyConcurrency, Runs: runs, Anew: anew,
+		Item: s.admission.item(ctx, j), Limit: rules.KeyConcurrency, Runs: runs, Fresh: fresh,
 	})
 	if err != nil {
 		return err
@@ -78,12 +88,12 @@ func (s *semaphores) acquire(ctx context.Context, j *job) error {
 	if err := s.notify(ctx, grant.Called); err != nil {
 		return err
 	}
-	j.slots = jobSlots{claimed: true, live: runs, waiting: len(grant.Held) < len(runs)}
+	j.slots = jobSlots{claim: slotted, live: runs}
 	j.state.Admit(grant.Held)
 	switch {
-	case j.slots.waiting:
-		s.admission.refused = true
-	case !j.limits.behind:
+	case len(grant.Held) < len(runs):
+		j.slots.claim = slotless
+	case !j.behind():
 		j.reminder.reset()
 	}
 	return nil

@@ -1,13 +1,15 @@
 package loop
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // send sends the pending commands of the dirty jobs, in one batch. It does not wait for the acks: the jobs are in flight until
 // then, and commands that become pending meanwhile form the next batch. A job whose command fails is tried again later; the others
 // continue.
 func (p *Partition) send(ctx context.Context) error {
 	list := make([]*job, 0, len(p.work.dirty))
-	p.admission.refused = false
 	for _, j := range p.work.dirty {
 		p.admission.count(ctx, j)
 		if j.phase != ready || !j.changed && !j.retry.pending() {
@@ -36,7 +38,8 @@ func (p *Partition) send(ctx context.Context) error {
 
 // rebalance admits waiting work for which there is room, until none waits, the queues are full, or a command cannot be published.
 func (p *Partition) rebalance(ctx context.Context) error {
-	if !p.admission.waits() {
+	// Work that was held back just now is in no queue yet.
+	if !p.admission.waits() && !slices.ContainsFunc(p.work.dirty, (*job).late) {
 		return nil
 	}
 	p.admission.fit()

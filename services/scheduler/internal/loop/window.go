@@ -43,16 +43,25 @@ type window struct {
 	rate float64
 	// measured is true while readings succeed.
 	measured bool
-	// reading is true during a reading, which began with asked runs in the window; quiet is true if none has ended since. The next
-	// reading is due at next, and pause is the interval.
-	reading, quiet bool
-	asked          int
+	// The next reading is due at next, and pause is the interval.
+	reading readingState
+	next    time.Time
+	pause   time.Duration
 	// step is how many runs the next reading may admit: 0 means as many as workers hold, until a reading has found all workers
 	// busy.
-	step  int
-	next  time.Time
-	pause time.Duration
+	step int
 }
+
+// readingState is the state of the reading of a queue.
+type readingState int
+
+const (
+	notReading readingState = iota
+	// readingQuiet: a reading is under way, and no run has ended since it began.
+	readingQuiet
+	// readingMoved: a reading is under way, and runs have ended since it began.
+	readingMoved
+)
 
 // cohort is a group of runs that were admitted at the same time.
 type cohort struct {
@@ -112,7 +121,9 @@ func (w *window) change(now time.Time, had, has use) {
 	w.running += has.running - had.running
 	ended := max(0, had.queued+had.running-has.queued-has.running)
 	w.ended += ended
-	w.quiet = w.quiet && ended == 0
+	if ended > 0 && w.reading == readingQuiet {
+		w.reading = readingMoved
+	}
 	w.quick += w.leave(now, ended)
 	if ended > 0 || has.queued < had.queued {
 		w.pause = readingFirst
@@ -177,18 +188,22 @@ func (w *window) reset(now time.Time) { w.ended, w.quick, w.left, w.since = 0, 0
 
 // due reports whether the queue should be read now; waits is true while a job has more work than fits.
 func (w *window) due(now time.Time, waits bool) bool {
-	return waits && w.full() && !w.reading && !now.Before(w.next)
+	return waits && w.full() && w.reading == notReading && !now.Before(w.next)
 }
 
-// ask marks the beginning of a reading.
-func (w *window) ask() { w.reading, w.quiet, w.asked = true, true, w.queued+w.running }
+// ask marks the beginning of a reading, and returns how many runs are in the window.
+func (w *window) ask() (inside int) {
+	w.reading = readingQuiet
+	return w.queued + w.running
+}
 
-// read applies a reading. If workers have every published run and a worker waits, there is room for as many again: at worst, the
-// queue then holds fewer runs than the pool executes at once. After a reading that found all workers busy there is room for one
-// more, then two, then four: a worker may seem idle because its next run is on the way. If the window has not changed for a second,
-// it is reduced to the runs that workers hold plus those that the pool ends in a second.
-func (w *window) read(now time.Time, d Depth, err error) {
-	w.reading = false
+// read applies a reading that began with asked runs in the window. If workers have every published run and a worker waits, there is
+// room for as many again: at worst, the queue then holds fewer runs than the pool executes at once. After a reading that found all
+// workers busy there is room for one more, then two, then four: a worker may seem idle because its next run is on the way. If the
+// window has not changed for a second, it is reduced to the runs that workers hold plus those that the pool ends in a second.
+func (w *window) read(now time.Time, asked int, d Depth, err error) {
+	quiet := w.reading == readingQuiet
+	w.reading = notReading
 	w.next, w.pause = now.Add(w.pause), min(2*w.pause, readingMost)
 	if err != nil {
 		if w.measured {
@@ -204,7 +219,7 @@ func (w *window) read(now time.Time, d Depth, err error) {
 	inside := w.queued + w.running
 	stood := now.Sub(w.since)
 	switch {
-	case d.Pending == 0 && d.Idle && w.quiet && d.Taken >= max(inside, w.asked):
+	case d.Pending == 0 && d.Idle && quiet && d.Taken >= max(inside, asked):
 		step := cmp.Or(w.step, max(1, d.Taken))
 		w.step *= 2
 		w.most = min(max(w.most, inside+step), w.Window)

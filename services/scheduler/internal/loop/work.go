@@ -9,16 +9,16 @@ import (
 )
 
 // issueRun publishes the work of a run, by itself or in a batch.
-func (o *outbox) issueRun(ctx context.Context, j *job, cmd *graph.Command) (Ack, error) {
-	m, err := o.builder.build(ctx, j, cmd)
+func (s *sending) issueRun(ctx context.Context, j *job, cmd *graph.Command, trace string) (Ack, error) {
+	m, err := s.builder.build(ctx, j, cmd, trace)
 	if err != nil {
 		return nil, err
 	}
 	to := address{cmd.Order.Pool, cmd.Order.Expert}
-	if o.packs(to) {
-		return o.packer.add(to, j.id, m)
+	if s.packs(to) {
+		return s.packer.add(to, j.id, m)
 	}
-	return o.publish(m.Message(), Expect{})
+	return s.publish(m.Message(), Expect{})
 }
 
 // refuse publishes a report in the worker's place for a run whose work does not fit a message.

@@ -20,20 +20,14 @@ type workBuilder struct {
 	*env
 	folder *folder
 	facts  *facts
-	// buffer is the work being built, brief its brief and inputs its results; all are reused.
+	// buffer is the work being built. The next work reuses its memory: dependencies, results and brief.
 	buffer  events.Work
-	brief   []byte
-	inputs  map[string]events.Result
 	briefer joblog.Briefer
 }
 
-func newWorkBuilder(f *folder, facts *facts) *workBuilder {
-	return &workBuilder{env: f.env, folder: f, facts: facts, inputs: map[string]events.Result{}}
-}
-
-// build makes the work message of a run.
-func (b *workBuilder) build(ctx context.Context, j *job, cmd *graph.Command) (m batch.Member, err error) {
-	requested, trace, err := b.requested(ctx, j)
+// build makes the work message of a run. Its trace is that of the job's request unless another one is given.
+func (b *workBuilder) build(ctx context.Context, j *job, cmd *graph.Command, trace string) (m batch.Member, err error) {
+	requested, admitted, err := b.requested(ctx, j)
 	if err != nil {
 		return m, err
 	}
@@ -50,7 +44,7 @@ func (b *workBuilder) build(ctx context.Context, j *job, cmd *graph.Command) (m 
 	}
 	return batch.Member{
 		Subject: b.Names.WorkFor(cmd.Order.Pool, cmd.Order.Expert, j.id, cmd.SubJob, cmd.Run),
-		ID:      run.WorkID(j.born(), cmd.SubJob, cmd.Run), Trace: cmp.Or(j.step.traceparent, trace), Work: body,
+		ID:      run.WorkID(j.born(), cmd.SubJob, cmd.Run), Trace: cmp.Or(trace, admitted), Work: body,
 	}, nil
 }
 
@@ -59,7 +53,7 @@ func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Comma
 	o, r := cmd.Order, &requested.Request
 	w := &b.buffer
 	*w = events.Work{
-		Spec: events.SubJob{Dependencies: w.Spec.Dependencies[:0]},
+		Spec: events.SubJob{Dependencies: w.Spec.Dependencies[:0]}, Results: emptied(w.Results), Brief: w.Brief[:0],
 		Kind: o.Kind, Job: j.id, SubJob: cmd.SubJob, Run: cmd.Run, Attempt: o.Attempt, ResumeOf: o.ResumeOf,
 		Goal: r.Goal, Context: r.Context, Inputs: r.Inputs, InputsRef: r.InputsRef, Attachments: r.Attachments,
 		Select: o.Select, LifeCycle: o.LifeCycle, Deadline: o.Deadline, Budget: joblog.Budget(&j.state.Rules, j.state.Cost),
@@ -87,7 +81,7 @@ func (b *workBuilder) resolveOrder(ctx context.Context, j *job, cmd *graph.Comma
 			return nil, err
 		}
 	}
-	if w.Results, err = b.results(ctx, j, o.Inputs); err != nil {
+	if err := b.addResults(ctx, j, o.Inputs, w); err != nil {
 		return nil, err
 	}
 	if err := b.addHistory(ctx, j, o, w); err != nil {
@@ -148,8 +142,7 @@ func (b *workBuilder) addBrief(ctx context.Context, j *job, r *events.Request, w
 	if err != nil {
 		return fmt.Errorf("store the brief: %w", err)
 	}
-	b.brief, err = made.Append(b.brief[:0])
-	w.Brief = b.brief
+	w.Brief, err = made.Append(w.Brief)
 	return err
 }
 

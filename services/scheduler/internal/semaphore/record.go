@@ -212,7 +212,7 @@ func (r *record) drop(job string) {
 func (r *record) grant(c *loop.Claim, was []string) loop.Grant {
 	var g loop.Grant
 	for _, e := range r.Jobs {
-		if e.Called && (c.Anew || !slices.Contains(was, e.Job)) {
+		if e.Called && (c.Fresh || !slices.Contains(was, e.Job)) {
 			g.Called = append(g.Called, e.Job)
 		}
 		if e.Job != c.Job {

@@ -65,12 +65,12 @@ func TestTwoSchedulersGiveASlotOnce(t *testing.T) {
 	if err != nil || !slices.Equal(g.Called, []string{"a"}) {
 		t.Errorf("%+v %v", g, err)
 	}
-	anew := wants("b", "", 1, 0)
-	if g, err = one.Claim(t.Context(), "key", anew); err != nil || len(g.Called) != 0 {
+	fresh := wants("b", "", 1, 0)
+	if g, err = one.Claim(t.Context(), "key", fresh); err != nil || len(g.Called) != 0 {
 		t.Errorf("called twice: %+v %v", g, err)
 	}
-	anew.Anew = true
-	if g, err = one.Claim(t.Context(), "key", anew); err != nil || !slices.Equal(g.Called, []string{"a"}) {
+	fresh.Fresh = true
+	if g, err = one.Claim(t.Context(), "key", fresh); err != nil || !slices.Equal(g.Called, []string{"a"}) {
 		t.Errorf("a call that may not have been made is not made again: %+v %v", g, err)
 	}
 	if g, err = one.Claim(t.Context(), "key", wants("a", "", 1, 1)); err != nil || !slices.Equal(g.Held, []graph.Run{{SubJob: "s0", Run: 1}}) {
@@ -125,7 +125,7 @@ func TestASlotThatAWriteOfUnknownOutcomeHasGivenIsCalledByTheClaimAnew(t *testin
 	if _, err := b.Claim(t.Context(), "key", over); !errors.Is(err, bus.ErrUnknown) {
 		t.Fatalf("error %v", err)
 	}
-	over.Anew = true
+	over.Fresh = true
 	if g, err := b.Claim(t.Context(), "key", over); err != nil || !slices.Equal(g.Called, []string{"b"}) {
 		t.Errorf("%+v %v", g, err)
 	}
