@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -137,6 +138,9 @@ func class(err error) error {
 	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrConsumerNotFound),
 		errors.Is(err, jetstream.ErrMsgNotFound), errors.Is(err, jetstream.ErrConsumerDeleted):
 		return fmt.Errorf("%w: %v", ErrNotFound, err)
+	}
+	if untrusted := (*tls.CertificateVerificationError)(nil); errors.As(err, &untrusted) {
+		return fmt.Errorf("%w: %w", ErrUnavailable, untrusted)
 	}
 	return fmt.Errorf("%w: %v", ErrUnavailable, err)
 }

@@ -200,8 +200,12 @@ func logEnd(log *slog.Logger, err error) {
 	}
 	fields := []any{"error", err}
 	var fault *events.Fault
-	if errors.As(err, &fault) && fault.Hint != "" {
+	var faults events.Faults
+	switch {
+	case errors.As(err, &fault) && fault.Hint != "":
 		fields = append(fields, "hint", fault.Hint)
+	case errors.As(err, &faults) && len(faults) > 0 && faults[0].Hint != "":
+		fields = append(fields, "hint", faults[0].Hint)
 	}
 	var panicked *PanicError
 	if errors.As(err, &panicked) {

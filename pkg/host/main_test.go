@@ -155,11 +155,12 @@ func TestBadSettingsAreToldTogetherBeforeAnythingRuns(t *testing.T) {
 }
 
 func TestAProcessThatFailsSaysWhatToDo(t *testing.T) {
-	got := life(nil, func(context.Context, *host.Process) error {
-		return fmt.Errorf("start: %w", &events.Fault{Field: "tokens", Message: "there is no token", Hint: "give a file of tokens"})
-	})
-	if !strings.Contains(got.stderr, `msg="process failed"`) || !strings.Contains(got.stderr, `hint="give a file of tokens"`) {
-		t.Error(got.stderr)
+	fault := events.Fault{Field: "tokens", Message: "there is no token", Hint: "give a file of tokens"}
+	for _, err := range []error{&fault, events.Faults{fault}} {
+		got := life(nil, func(context.Context, *host.Process) error { return fmt.Errorf("start: %w", err) })
+		if !strings.Contains(got.stderr, `msg="process failed"`) || !strings.Contains(got.stderr, `hint="give a file of tokens"`) {
+			t.Error(got.stderr)
+		}
 	}
 }
 

@@ -119,6 +119,11 @@ func faultsOf(err error) events.Faults {
 		return events.Faults{*one}
 	case errors.As(err, &settings):
 		return settings.Wire()
+	case errors.Is(err, bus.ErrNotPermitted):
+		return events.Faults{{
+			Code: events.CodeNotPermitted, Message: err.Error(),
+			Hint: "use a key whose role or rights allow this (NATS_NKEY); docs/security.md has what each may do, and `jobgraph init --secure` makes keys",
+		}}
 	}
 	return nil
 }

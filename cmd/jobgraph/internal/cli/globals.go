@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -179,7 +180,7 @@ func (a *app) dial(o bus.Options, within time.Duration) (*client.Client, error) 
 	if errors.Is(err, bus.ErrNotPermitted) {
 		return nil, fmt.Errorf("%w: %w", bus.ErrNotPermitted, &events.Fault{
 			Code: events.CodeNotPermitted, Message: "the bus at " + a.place(o) + " refuses the connection", Cause: reasonOf(err, bus.ErrNotPermitted),
-			Hint: "give a credentials file with --creds or NATS_CREDS, NATS_USER with NATS_PASSWORD, or NATS_TOKEN",
+			Hint: "give a key with NATS_NKEY, as the .env files of `jobgraph init --secure` do, a credentials file with --creds or NATS_CREDS, NATS_USER with NATS_PASSWORD, or NATS_TOKEN",
 		})
 	}
 	if fault := (*events.Fault)(nil); errors.As(err, &fault) && !errors.Is(err, bus.ErrUnavailable) {
@@ -194,6 +195,11 @@ func (a *app) unanswered(place string, err error) *events.Fault {
 	if errors.Is(err, bus.ErrSlow) {
 		f.Message = "the bus does not answer: the server at " + place + " takes the connection and says nothing"
 		f.Hint = "see whether its process stands still, its machine is overloaded or its disk hangs; what it has accepted is not lost when it is started again. If it is no NATS server, name another with --server"
+		return &f
+	}
+	if untrusted := (*tls.CertificateVerificationError)(nil); errors.As(err, &untrusted) {
+		f.Message = "the bus is not trusted: the certificate of the server at " + place + " cannot be verified"
+		f.Hint = "name the file of its authority with NATS_CA, as the .env files of `jobgraph init --secure` do, and the server by a name in its certificate"
 		return &f
 	}
 	f.Message, f.Hint = "the bus is away: no server answers at "+place, "start one with `jobgraph up`, or name another with --server or NATS_URL"

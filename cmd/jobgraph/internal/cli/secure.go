@@ -108,7 +108,7 @@ func (g operations) secure(f *secureFlags) error {
 	}
 	text := "bus         nats-server -c " + made.Config + "\n"
 	for _, m := range made.Members {
-		program := cmp.Or(map[string]string{"runner": "expert-runner", "scheduler": "scheduler", "planner": "planner", "gateway": "gateway", "admin": "jobgraph init"}[m.Role], "jobgraph list")
+		program := cmp.Or(map[string]string{"runner": "expert-runner", "scheduler": "scheduler", "planner": "planner", "gateway": "gateway --tokens FILE", "admin": "jobgraph init"}[m.Role], "jobgraph list")
 		text += fmt.Sprintf("%-11s (set -a; . %s; %s)\n", m.Name, m.Env, program)
 	}
 	return g.app.printf("%sor all in one process: jobgraph up --secure %s\nafter a change of keys: reload the server, nats-server --signal reload=PID, or restart up\n", text, f.dir)

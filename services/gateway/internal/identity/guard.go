@@ -82,8 +82,8 @@ func quoted(name string) string {
 
 // Who returns the identity behind a request: from the header Authorization, else the cookie, else the client's certificate.
 func (g *Guard) Who(r *http.Request) (Identity, *events.Fault) {
-	token := ""
-	if header := r.Header.Get("Authorization"); header != "" {
+	token, header := "", r.Header.Get("Authorization")
+	if header != "" {
 		scheme, text, _ := strings.Cut(header, " ")
 		if strings.EqualFold(scheme, "Bearer") {
 			token = strings.TrimSpace(text)
@@ -100,10 +100,13 @@ func (g *Guard) Who(r *http.Request) (Identity, *events.Fault) {
 	if who, ok := g.Keeper.Of(token); ok {
 		return who, nil
 	}
-	if token == "" {
-		return Identity{}, &events.Fault{Code: events.CodeUnauthenticated, Message: "there is no token", Hint: "open the address with ?token=… that `jobgraph up` prints, or send Authorization: Bearer TOKEN"}
+	if token == "" && header != "" {
+		return Identity{}, &events.Fault{Code: events.CodeUnauthenticated, Field: "Authorization", Message: "the header has no Bearer token", Hint: "send Authorization: Bearer TOKEN"}
 	}
-	return Identity{}, &events.Fault{Code: events.CodeUnauthenticated, Message: "the token is unknown, revoked or expired", Hint: "the file of tokens says which are valid; a start-up token ends with its process"}
+	if token == "" {
+		return Identity{}, &events.Fault{Code: events.CodeUnauthenticated, Message: "there is no token", Hint: "send Authorization: Bearer TOKEN; in a browser, open the address with ?token=… that `jobgraph up` prints"}
+	}
+	return Identity{}, &events.Fault{Code: events.CodeUnauthenticated, Message: "the token is unknown, revoked or expired", Hint: "a start-up token ends with its process: take the one that `jobgraph up` has printed last; others are in the file of tokens (--tokens)"}
 }
 
 // Enter moves the token of an address with ?token=… into a cookie and redirects to the address without it; done is false if the

@@ -163,7 +163,7 @@ func faultOf(err error) (fault *events.Fault, all events.Faults, job string) {
 		{bus.ErrConflict, events.CodeConflict, "read it again, then decide"},
 		{bus.ErrTooLarge, events.CodeTooLarge, "send less"},
 		{bus.ErrNotPermitted, events.CodeNotPermitted, "the gateway's credentials on the bus do not allow this"},
-		{bus.ErrUnavailable, events.CodeUnavailable, "try again; see /readyz of the services"},
+		{bus.ErrUnavailable, events.CodeUnavailable, "try again; GET /api/v1/health says which services answer"},
 		{bus.ErrFull, events.CodeUnavailable, "free space or raise the limit of the stream, then try again"},
 		{bus.ErrUnknown, events.CodeUnavailable, "look whether it was done, then ask again under the same id; `jobgraph doctor` says whether the disk of the server is full"},
 		{bus.ErrClosed, events.CodeUnavailable, "the gateway is ending; try another one, or again"},

@@ -93,6 +93,24 @@ func TestAStreamOfAnEndedJobEndsAndIsResumed(t *testing.T) {
 	}
 }
 
+// The scheduler writes to the log after the end of a job: a reader who saw the end and comes back waits for nothing.
+func TestAReaderWhoSawTheEndGetsWhatWasWrittenAfterIt(t *testing.T) {
+	s := open(t, nil, nil)
+	s.state("j", requested)
+	end := s.state("j", finished)
+	last := s.state("j", progressed(1))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	const path = "/api/v1/jobs/j/events?until=end"
+	_, body := s.do(s.streamed(path, fmt.Sprint(end)).WithContext(ctx))
+	if got := ids(body); !slices.Equal(got, []string{fmt.Sprint(last)}) || !strings.HasSuffix(body, "event: end\ndata: {}\n\n") {
+		t.Errorf("after the end: %s", body)
+	}
+	if answer, _ := s.do(s.streamed(path, fmt.Sprint(last)).WithContext(ctx)); answer.StatusCode != http.StatusNoContent {
+		t.Errorf("after that: %d", answer.StatusCode)
+	}
+}
+
 func TestAQuietStreamShowsThatItLivesAndEndsWithTheGateway(t *testing.T) {
 	s := open(t, nil, func(g *routeSettings) { g.Beat, g.Streams = shortBeat, 1 })
 	s.state("j", requested)

@@ -116,7 +116,8 @@ func eventsOf(c *call) error {
 	if err != nil {
 		return err
 	}
-	if in.Until == "end" && in.After == head && over(ctx, cl, in.ID) {
+	ended := in.Until == "end" && in.After <= head && over(ctx, cl, in.ID, in.After)
+	if ended && in.After == head {
 		c.sent = true
 		c.w.WriteHeader(http.StatusNoContent) // Then a browser does not reconnect.
 		return nil
@@ -126,14 +127,14 @@ func eventsOf(c *call) error {
 		return err
 	}
 	defer r.Close()
-	return c.follow(func(ctx context.Context, s *stream.Writer) error { return c.sendEvents(ctx, s, r, &in, head) })
+	return c.follow(func(ctx context.Context, s *stream.Writer) error { return c.sendEvents(ctx, s, r, &in, head, ended) })
 }
 
-// over reports whether the last change of a job's status is an end.
-func over(ctx context.Context, cl *client.Client, job string) bool {
+// over reports whether the last change of a job's status is an end that a reader has seen who has the log up to a sequence.
+func over(ctx context.Context, cl *client.Client, job string, seen uint64) bool {
 	last, err := cl.Bus().Log().LastOf(ctx, job, events.KindJobFinished, events.KindJobFailed, events.KindJobStopped, events.KindJobRecovered)
 	_, ended := client.Ended(last)
-	return err == nil && ended
+	return err == nil && ended && last.Seq <= seen
 }
 
 // eventPage sends events up to now.
@@ -156,8 +157,9 @@ func eventPage(c *call, in *verb.EventQuery) error {
 	return c.reply(page)
 }
 
-// sendEvents sends events until the job has ended, if the client asked for that, or until the stream ends.
-func (c *call) sendEvents(ctx context.Context, s *stream.Writer, r *stream.Reader, in *verb.EventQuery, head uint64) error {
+// sendEvents sends events until the job has ended, if the client asked for that, or until the stream ends. What was written after the
+// end of a job, which a reader who resumes has seen, is still sent.
+func (c *call) sendEvents(ctx context.Context, s *stream.Writer, r *stream.Reader, in *verb.EventQuery, head uint64, ended bool) error {
 	if in.After > head {
 		text, err := json.Marshal(gap{After: in.After, Text: fmt.Sprintf("the log of this job ends at %d: it was deleted and made again; this is all of it", head)})
 		if err != nil {
@@ -166,7 +168,6 @@ func (c *call) sendEvents(ctx context.Context, s *stream.Writer, r *stream.Reade
 		s.Add("", "gap", text)
 		in.After = 0
 	}
-	ended := false
 	send := func(f stream.Frame) error {
 		s.Add(strconv.FormatUint(f.Seq, 10), string(f.Kind), f.Text)
 		switch f.Kind {

@@ -113,8 +113,9 @@ func (g *Gateway) serve(v verb.Verb) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := &call{gateway: g, verb: &v, w: w, r: r}
 		who, fault := g.admit(w, r, &v)
+		c.who = who // The log names also those who are refused.
 		if fault == nil {
-			c.who, c.r = who, r.WithContext(as(r.Context(), who))
+			c.r = r.WithContext(as(r.Context(), who))
 			fault = c.read()
 		}
 		if fault != nil {

@@ -3,6 +3,7 @@ package route
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -189,7 +190,9 @@ func (c *call) body() *events.Fault {
 	}
 	if err := json.Unmarshal(c.raw, &c.in); err != nil || c.in == nil {
 		fault := &events.Fault{Code: events.CodeMalformed, Message: "the body is not a JSON object", Hint: "send one JSON object"}
-		if err != nil {
+		if at := (*json.SyntaxError)(nil); errors.As(err, &at) {
+			fault.Cause = fmt.Sprintf("byte %d: %s", at.Offset, err)
+		} else if err != nil {
 			fault.Cause = err.Error()
 		}
 		return fault

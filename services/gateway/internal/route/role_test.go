@@ -56,6 +56,38 @@ func TestEveryRouteAdmitsTheRolesOfTheTableAndNoOther(t *testing.T) {
 	}
 }
 
+// A refused request says what of it is wrong.
+func TestARefusalSaysWhatIsWrongWithTheHeaderOrTheBody(t *testing.T) {
+	s := open(t, nil, nil)
+	for header, want := range map[string]string{
+		"": "there is no token", token(verb.Viewer): "the header has no Bearer token", "Token " + token(verb.Viewer): "the header has no Bearer token",
+		"Bearer x": "the token is unknown, revoked or expired",
+	} {
+		r := s.request("", http.MethodGet, "/api/v1/jobs", "")
+		r.Header.Set("Authorization", header)
+		if _, body := s.do(r); !strings.Contains(body, `"message":"`+want+`"`) || !strings.Contains(body, `"hint"`) {
+			t.Errorf("%q: %s", header, body)
+		}
+	}
+	if _, body := s.ask(verb.Submitter, http.MethodPost, "/api/v1/jobs", `{"goal":"x",}`); !strings.Contains(body, `"cause":"byte 13: invalid character '}'`) {
+		t.Error(body)
+	}
+}
+
+// The log of the gateway names who was refused, unless the token belongs to no user.
+func TestTheLogNamesWhoWasRefused(t *testing.T) {
+	s := open(t, nil, nil)
+	s.ask(verb.Viewer, http.MethodPost, "/api/v1/jobs/j/stop", "")
+	s.ask(verb.Submitter, http.MethodPost, "/api/v1/jobs/j/retry", "")
+	s.ask("", http.MethodPost, "/api/v1/jobs/j/fail", "")
+	log := s.log.String()
+	for _, want := range []string{"user=viewer verb=stop", "user=submitter verb=retry", `user="" verb=fail`} {
+		if !strings.Contains(log, want) {
+			t.Errorf("no %q in %s", want, log)
+		}
+	}
+}
+
 func TestPathsWithoutARouteNeedATokenToo(t *testing.T) {
 	s := open(t, nil, nil)
 	for _, path := range []string{"/", "/openapi.json", "/asyncapi.json", "/api/v1/nothing", "/api/v2"} {
