@@ -128,10 +128,10 @@ func (l lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// restricted returns two connections to a server with streams and a scheduler's service for keys: the second one may not write keys.
-func restricted(t *testing.T, log lines) (all, some *bus.Bus) {
+// restricted returns two connections to a server: the second one may not publish on a subject.
+func restricted(t *testing.T, log lines, denied string) (all, some *bus.Bus) {
 	server := bustest.Start(t, bustest.Settings{Config: musttest.Temp(t, "accounts.conf", `accounts { A { jetstream: enabled, users: [
-		{user: all, password: p}, {user: some, password: p, permissions: {publish: {deny: ["$KV.>"]}}}
+		{user: all, password: p}, {user: some, password: p, permissions: {publish: {deny: ["`+denied+`"]}}}
 	] } }`)})
 	as := func(user string) *bus.Bus {
 		o := server.Options(user)
@@ -141,7 +141,12 @@ func restricted(t *testing.T, log lines) (all, some *bus.Bus) {
 		t.Cleanup(b.Close)
 		return b
 	}
-	all, some = as("all"), as("some")
+	return as("all"), as("some")
+}
+
+// keyless returns two connections to a server with streams and a scheduler's service for keys: the second one may not write keys.
+func keyless(t *testing.T, log lines) (all, some *bus.Bus) {
+	all, some = restricted(t, log, "$KV.>")
 	noErr(t, all.Streams().Init(t.Context()))
 	stop, err := all.Services().Keep()
 	noErr(t, err)
@@ -151,7 +156,7 @@ func restricted(t *testing.T, log lines) (all, some *bus.Bus) {
 }
 
 func TestKeysThatThisProcessMayNotWriteAreTriedOnce(t *testing.T) {
-	all, some := restricted(t, make(lines, 9))
+	all, some := keyless(t, make(lines, 9))
 	var denied atomic.Int64
 	defer some.OnDenial("$KV.", func(string) { denied.Add(1) })()
 	var cards []bus.Entry
@@ -167,7 +172,7 @@ func TestKeysThatThisProcessMayNotWriteAreTriedOnce(t *testing.T) {
 
 func TestARefusalOfAKeyIsNotLoggedSinceASchedulerWritesIt(t *testing.T) {
 	log := make(lines, 9)
-	_, some := restricted(t, log)
+	_, some := keyless(t, log)
 	_, err := some.Experts().Put(t.Context(), "a", []byte(`{"id":"a"}`), time.Minute)
 	noErr(t, err)
 	_, err = some.Publish(t.Context(), events.Message{Subject: "$KV.JOBS_STATE.other"}, bus.Expect{})

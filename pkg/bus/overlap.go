@@ -19,12 +19,12 @@ func (s Streams) overlap(ctx context.Context, missing []jetstream.StreamConfig) 
 	for _, want := range missing {
 		for _, subject := range want.Subjects {
 			wanted = append(wanted, subject)
-			lister := s.bus.js.StreamNames(ctx, jetstream.WithStreamListSubject(subject))
-			for name := range lister.Name() {
-				others[name] = true
-			}
-			if err := lister.Err(); err != nil {
+			names, err := s.namesOf(ctx, subject)
+			if err != nil {
 				return nil, fmt.Errorf("list streams of %s: %w", subject, class(err))
+			}
+			for _, name := range names {
+				others[name] = true
 			}
 		}
 	}
@@ -45,6 +45,18 @@ func (s Streams) overlap(ctx context.Context, missing []jetstream.StreamConfig) 
 		})
 	}
 	return faults, nil
+}
+
+// namesOf returns the streams that take a subject.
+func (s Streams) namesOf(ctx context.Context, subject string) ([]string, error) {
+	ctx, stop := s.bus.denials.guard(ctx, apiPrefix+"STREAM.NAMES")
+	defer stop()
+	lister := s.bus.js.StreamNames(ctx, jetstream.WithStreamListSubject(subject))
+	var names []string
+	for name := range lister.Name() {
+		names = append(names, name)
+	}
+	return names, refusalIn(ctx, lister.Err())
 }
 
 // colliding returns the subjects of each list that overlap with one of the other list.
