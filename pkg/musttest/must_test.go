@@ -1,6 +1,7 @@
 package musttest_test
 
 import (
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -31,6 +32,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 func TestEachErrorFailsTheTest(t *testing.T) {
 	dir := musttest.Files(t, t.TempDir(), map[string]string{"file": ""})
 	for name, f := range map[string]func(c *counted){
+		"do":     func(c *counted) { musttest.Do(c, errors.New("failed")) },
+		"get":    func(c *counted) { musttest.Get(1, errors.New("failed"))(c) },
 		"write":  func(c *counted) { musttest.Write(c, dir, "a folder is there") },
 		"read":   func(c *counted) { musttest.Read(c, dir) },
 		"encode": func(c *counted) { musttest.JSON(c, func() {}) },

@@ -148,10 +148,7 @@ func (s *site) connect(g *gateway, token, revision string, o *sdk.ClientOptions)
 // join connects a client.
 func (s *site) join(c *sdk.Client, g *gateway, token, revision string) *sdk.ClientSession {
 	s.Helper()
-	session, err := c.Connect(s.Context(), &sdk.StreamableClientTransport{Endpoint: g.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1}, &sdk.ClientSessionOptions{ProtocolVersion: revision})
-	if err != nil {
-		s.Fatal(err)
-	}
+	session := musttest.Get(c.Connect(s.Context(), &sdk.StreamableClientTransport{Endpoint: g.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1}, &sdk.ClientSessionOptions{ProtocolVersion: revision}))(s)
 	s.Cleanup(func() { _ = session.Close() })
 	return session
 }
@@ -184,24 +181,15 @@ func (s *site) call(c *sdk.ClientSession, name string, args any) (*sdk.CallToolR
 // post sends a message by hand.
 func (s *site) post(g *gateway, header map[string]string, body string) (status int, answer string) {
 	s.Helper()
-	r, err := http.NewRequestWithContext(s.Context(), http.MethodPost, g.URL+"/mcp", strings.NewReader(body))
-	if err != nil {
-		s.Fatal(err)
-	}
+	r := musttest.Get(http.NewRequestWithContext(s.Context(), http.MethodPost, g.URL+"/mcp", strings.NewReader(body)))(s)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	for name, value := range header {
 		r.Header.Set(name, value)
 	}
-	got, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.Fatal(err)
-	}
+	got := musttest.Get(http.DefaultClient.Do(r))(s)
 	defer func() { _ = got.Body.Close() }() // The body has been read.
-	text, err := io.ReadAll(got.Body)
-	if err != nil {
-		s.Fatal(err)
-	}
+	text := musttest.Get(io.ReadAll(got.Body))(s)
 	return got.StatusCode, string(text)
 }
 

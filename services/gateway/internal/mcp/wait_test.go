@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -59,10 +60,7 @@ func TestAWaitTellsHowTheJobMovesAndGivesItsResult(t *testing.T) {
 		if err != nil || out.IsError {
 			t.Fatal(out, err)
 		}
-		tools, err := c.ListTools(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tools := musttest.Get(c.ListTools(t.Context(), nil))(t)
 		s.fits(tools.Tools, "wait", out)
 		s.mu.Lock()
 		heard := strings.Join(s.heard, "; ")
@@ -199,10 +197,7 @@ func TestAQuestionThatIsNotAnsweredStaysOpen(t *testing.T) {
 			out, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "wait", Arguments: object{"id": job}})
 			said := fmt.Sprint(err)
 			if err == nil {
-				text, err := json.Marshal(out.Content)
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := musttest.Get(json.Marshal(out.Content))(t)
 				said = strings.ReplaceAll(string(text), `\"`, `"`)
 			}
 			fitting := strings.Contains(said, test.want) || strings.Contains(said, unfit) && strings.Contains(test.want, "invalid")
