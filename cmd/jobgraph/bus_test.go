@@ -137,10 +137,7 @@ func described(t *testing.T) (check func(name string, reply []byte, fault *event
 	for id, m := range components["messages"].(map[string]any) { // any order: a map is made of it.
 		payloads[id] = m.(map[string]any)["payload"]
 	}
-	s, err := schema.Read(musttest.JSON(t, map[string]any{"components": components, "properties": payloads}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(schema.Read(musttest.JSON(t, map[string]any{"components": components, "properties": payloads})))(t)
 	return func(name string, reply []byte, fault *events.Fault) {
 		t.Helper()
 		message := "api." + name + ".reply"
@@ -156,10 +153,7 @@ func described(t *testing.T) (check func(name string, reply []byte, fault *event
 // Every request over NATS has an example in the page, with the reply that it gets.
 func TestEveryRequestOnTheBusIsAnsweredAsItsPageShows(t *testing.T) {
 	t.Parallel()
-	b, err := bus.Connect(t.Context(), bus.Options{URL: counting(t, porter), Name: "asking"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(bus.Connect(t.Context(), bus.Options{URL: counting(t, porter), Name: "asking"}))(t)
 	t.Cleanup(b.Close)
 	ask := func(name, input string) ([]byte, *events.Fault) {
 		t.Helper()
@@ -177,9 +171,7 @@ func TestEveryRequestOnTheBusIsAnsweredAsItsPageShows(t *testing.T) {
 				Owed   bool `json:"end_owed"`
 			}
 			text, _ := ask("get", `{"id":"`+e.job+`"}`)
-			if err := json.Unmarshal(text, &state); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, json.Unmarshal(text, &state))
 			if status = state.Status; state.Owed {
 				status = ""
 			}

@@ -74,10 +74,7 @@ func (s *castle) pipes(t *testing.T, user string, c *sdk.Client) *sdk.ClientSess
 	t.Helper()
 	program := child(t, "jobgraph", s.where, "mcp")
 	program.Env = append(program.Env, s.vars(user)...)
-	session, err := c.Connect(t.Context(), &sdk.CommandTransport{Command: program}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := musttest.Get(c.Connect(t.Context(), &sdk.CommandTransport{Command: program}, nil))(t)
 	return session
 }
 
@@ -86,16 +83,11 @@ func (s *castle) routes() func(t *testing.T, user string, c *sdk.Client) *sdk.Cl
 	s.Helper()
 	tokens := filepath.Join(s.TempDir(), "tokens.yaml")
 	text := "version: 1\ntokens:\n  - {user: eve, roles: [submitter], token: token-of-eve-0123456789}\n  - {user: boss, roles: [submitter, approver], token: token-of-boss-0123456789}\n"
-	if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
-		s.Fatal(err)
-	}
+	musttest.Do(s, os.WriteFile(tokens, []byte(text), 0o600))
 	_, url := atGateway(s.T, s.where, append(s.vars("gateway"), "JOBGRAPH_TOKENS="+tokens)...)
 	return func(t *testing.T, user string, c *sdk.Client) *sdk.ClientSession {
 		t.Helper()
-		session, err := c.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: holder("token-of-" + user + "-0123456789")}, MaxRetries: -1}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		session := musttest.Get(c.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: holder("token-of-" + user + "-0123456789")}, MaxRetries: -1}, nil))(t)
 		return session
 	}
 }

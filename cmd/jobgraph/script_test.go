@@ -92,20 +92,14 @@ var serving = regexp.MustCompile(`(?m)^(\[[^]]*\] *)?(up|bus|model|web|a2a|mcp)(
 // servesHere reports whether a script has more in this process than programs that it starts: only then can the race detector find anything.
 func servesHere(t *testing.T, file string) bool {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := musttest.Get(os.ReadFile(file))(t)
 	return serving.Match(text)
 }
 
 // runScripts runs the scripts of a folder, or some files.
 func runScripts(t *testing.T, p testscript.Params) {
 	t.Helper()
-	examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	examples := musttest.Get(filepath.Abs(filepath.Join("..", "..", "examples")))(t)
 	p.Setup = func(env *testscript.Env) error {
 		env.Setenv("HOME", env.WorkDir)
 		env.Setenv("TZ", "UTC") // No script depends on this machine's time zone.

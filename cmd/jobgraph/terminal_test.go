@@ -16,6 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/screentest"
 	"github.com/jobgraph/jobgraph/pkg/goldentest"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // halves is the last text of the model, in two pieces: it sends the second one once the first is on the screen.
@@ -62,9 +63,7 @@ func TestThePageShowsTheRecordingOfATerminal(t *testing.T) {
 	dir := t.TempDir()
 	card := "---\nname: Clerk\nkind: llm\ntools: [ask_person, edit]\nartifacts: [out/**]\n" +
 		"policies: [{tool: edit, args: {do: replace}, action: ask, reason: Changes are looked at.}]\n---\nYou keep notes.\n"
-	if err := os.WriteFile(filepath.Join(dir, "clerk.md"), []byte(card), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "clerk.md"), []byte(card), 0o600))
 	vars := []string{"OPENAI_BASE_URL=" + served.URL + "/v1", "OPENAI_MODEL=scripted", "NO_COLOR=1", "USER=ann"}
 	k := atKeyboard(t, dir, vars, "jobgraph", "run", "--embedded", "--experts", "clerk.md", "--expert", "Clerk", "--artifacts", "kept", "Keep a note")
 	k.until(t, "answer> ")
@@ -117,10 +116,7 @@ func steady(text string) string {
 // recorded compares a recording with the block of a page after the line <!-- recording: NAME -->.
 func recorded(t *testing.T, page, name, text string) {
 	t.Helper()
-	raw, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := musttest.Get(os.ReadFile(page))(t)
 	before, rest, found := strings.Cut(string(raw), "<!-- recording: "+name+" -->\n```\n")
 	shown, after, closed := strings.Cut(rest, "```\n")
 	if !found || !closed {
@@ -128,9 +124,7 @@ func recorded(t *testing.T, page, name, text string) {
 	}
 	if goldentest.Update() {
 		raw = []byte(before + "<!-- recording: " + name + " -->\n```\n" + text + "```\n" + after)
-		if err := os.WriteFile(page, raw, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(page, raw, 0o644))
 		return
 	}
 	if diff := cmp.Diff(steady(shown), steady(text)); diff != "" {

@@ -105,9 +105,7 @@ func (s *spoiler) spoil(subject string) {
 func TestNoOneSpoilsAPayloadWhileItIsStored(t *testing.T) {
 	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
 	tenant := &s.tenants[0]
-	if err := s.signed(tenant, "admin").Streams().Demand(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, s.signed(tenant, "admin").Streams().Demand(t.Context(), true))
 	viewer := s.signed(tenant, "viewer")
 	for _, writer := range []string{"scheduler", "runner-bc", "anna"} {
 		data := random(600_000 + len(writer))
@@ -192,24 +190,17 @@ func TestAPayloadStaysThatSomeoneElseHasDescribed(t *testing.T) {
 			t.Fatal(err)
 		}
 		from := &source{Reader: bytes.NewReader(data), sent: func(int64) {
-			m, err := heard.NextMsg(bound)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := musttest.Get(heard.NextMsg(bound))(t)
 			if job == "joint" {
 				rest := say(t, client, m.Subject, string(data[first:]))
 				a.describe(strings.TrimPrefix(m.Subject, "$O.JOBS_BLOBS.C."), rest-1, rest)
 			}
 		}}
-		if _, err := writer.Blobs().PutFrom(t.Context(), job, from); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(writer.Blobs().PutFrom(t.Context(), job, from))(t)
 		if !from.again {
 			t.Errorf("%s: the writer has stored nothing", job)
 		}
-		if err := admin.Blobs().Delete(t.Context(), "evil"); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, admin.Blobs().Delete(t.Context(), "evil"))
 		if got, err := client.Blobs().Get(t.Context(), job, a.digest); err != nil || !bytes.Equal(got, data) {
 			t.Errorf("%s: %d bytes came back: %v", job, len(got), err)
 		}
@@ -219,19 +210,10 @@ func TestAPayloadStaysThatSomeoneElseHasDescribed(t *testing.T) {
 // whole reports whether all that is stored on the subject of the chunks is a payload.
 func whole(t *testing.T, nc *nats.Conn, subject string, data []byte) bool {
 	t.Helper()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sub, err := js.OrderedConsumer(t.Context(), "OBJ_JOBS_BLOBS", jetstream.OrderedConsumerConfig{FilterSubjects: []string{subject}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := musttest.Get(jetstream.New(nc))(t)
+	sub := musttest.Get(js.OrderedConsumer(t.Context(), "OBJ_JOBS_BLOBS", jetstream.OrderedConsumerConfig{FilterSubjects: []string{subject}}))(t)
 	var all []byte
-	list, err := sub.FetchNoWait(1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := musttest.Get(sub.FetchNoWait(1000))(t)
 	for m := range list.Messages() {
 		all = append(all, m.Data()...)
 	}
@@ -276,9 +258,7 @@ func TestFalseDescriptionsDelayAPayloadByOneAttemptPerSigner(t *testing.T) {
 			forge(t, s.raw(tenant, name), self.Key, a.meta(), a.description(job+"."+digest+"."+name, at))
 		}
 	}
-	if _, err := writer.Blobs().Put(t.Context(), job, data); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(writer.Blobs().Put(t.Context(), job, data))(t)
 	for _, c := range []struct {
 		reader      *bus.Bus
 		least, most int
@@ -292,15 +272,10 @@ func TestFalseDescriptionsDelayAPayloadByOneAttemptPerSigner(t *testing.T) {
 		if err != nil || !bytes.Equal(got, data) {
 			t.Fatalf("%d bytes came back: %v", len(got), err)
 		}
-		if err := ear.Publish("$JS.API.DIRECT.GET.OBJ_JOBS_BLOBS", []byte(`"the end"`)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, ear.Publish("$JS.API.DIRECT.GET.OBJ_JOBS_BLOBS", []byte(`"the end"`)))
 		read := 0
 		for {
-			m, err := heard.NextMsg(bound)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := musttest.Get(heard.NextMsg(bound))(t)
 			if string(m.Data) == `"the end"` {
 				break
 			}

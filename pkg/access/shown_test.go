@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // few are the identities of a tenant with one runner, of pool a.
@@ -31,10 +32,7 @@ func (s *stage) logging(of *access.Tenant, name string) (*bus.Bus, *bytes.Buffer
 	var log bytes.Buffer
 	o := s.server.Options(name)
 	o.NKey, o.Logger = s.seeds[of.Name+"/"+name], slog.New(slog.NewTextHandler(&log, nil))
-	b, err := bus.Connect(s.t.Context(), o)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	b := musttest.Get(bus.Connect(s.t.Context(), o))(s.t)
 	s.t.Cleanup(b.Close)
 	return b, &log
 }
@@ -55,9 +53,7 @@ func TestARunnerShowsItemsWithPermissionsOfTheReleaseBefore(t *testing.T) {
 	}
 	late := time.After(bound)
 	for err = nil; err == nil; err = a.Items().Pass("j", "a", "a", []byte(`{}`)) {
-		if err := a.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, a.Flush(t.Context()))
 		select {
 		case <-late:
 			t.Fatal("the refusal of a piece is not noticed")
@@ -86,9 +82,7 @@ func TestARunnerOfTheReleaseBeforeLosesItsItemsAndNothingElse(t *testing.T) {
 	n := admin.Names()
 	for range 10 {
 		for _, subject := range []string{item.LiveSubjects(n).SubJob("j", "a"), n.Live("j", "a")} {
-			if err := runner.Publish(subject, []byte(`{"type":"text","id":"x"}`)); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, runner.Publish(subject, []byte(`{"type":"text","id":"x"}`)))
 		}
 	}
 	if !refused(t, runner) {
@@ -112,10 +106,7 @@ func TestSomeoneOutsideFollowsTheItemsOfASubJob(t *testing.T) {
 	n := item.LiveSubjects(admin.Names())
 	say(t, admin, n.In("j", "b", "a"), `{"type":"text","id":"x","text":"of another"}`)
 	say(t, admin, n.In("j", "a", "a"), `{"type":"text","id":"x","text":"first"}`)
-	sub, err := viewer.Items().Follow(t.Context(), "j", "a", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sub := musttest.Get(viewer.Items().Follow(t.Context(), "j", "a", 0))(t)
 	defer sub.Stop()
 	for _, want := range []string{"first", "second", "third"} {
 		if pool := map[string]string{"third": "a"}[want]; want != "first" {

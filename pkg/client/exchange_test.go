@@ -9,14 +9,12 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestWhatPlanningHasAskedIsReadFromItsJournal(t *testing.T) {
 	c := connect(t)
-	large, err := c.Bus().Blobs().Put(t.Context(), "j", []byte(`{"kind":"answered","model":"big"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	large := musttest.Get(c.Bus().Blobs().Put(t.Context(), "j", []byte(`{"kind":"answered","model":"big"}`)))(t)
 	intent := func(run int, key, kind string) events.JournalRecord {
 		return events.JournalRecord{Type: events.JournalIntent, Run: run, Key: key, Name: kind}
 	}
@@ -33,14 +31,9 @@ func TestWhatPlanningHasAskedIsReadFromItsJournal(t *testing.T) {
 		intent(1, "draft/1", "call"), intent(1, "draft/1", "call"), result(1, "draft/1", `{"kind":"failed","class":"content_filter"}`),
 		intent(2, "draft/1", "call"), byReference, intent(2, "investigate/1", "investigate"),
 	} {
-		if last, err = c.Bus().Journal("j", events.PlanID).Append(t.Context(), r, last); err != nil {
-			t.Fatal(err)
-		}
+		last = musttest.Get(c.Bus().Journal("j", events.PlanID).Append(t.Context(), r, last))(t)
 	}
-	got, err := c.Journals().Exchanges(t.Context(), "j", events.PlanID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := musttest.Get(c.Journals().Exchanges(t.Context(), "j", events.PlanID))(t)
 	for i := range got {
 		if got[i].Asked.IsZero() || got[i].TookMS < 0 {
 			t.Errorf("%+v", got[i])

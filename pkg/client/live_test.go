@@ -20,18 +20,9 @@ func show(t *testing.T, c *client.Client, job, subjob string, items ...item.Item
 	for i := range items {
 		items[i].Run = 1
 	}
-	body, err := item.Encode(items)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ack, err := c.Bus().Items().Confirm(job, subjob, "", body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seq, err := ack.Wait(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := musttest.Get(item.Encode(items))(t)
+	ack := musttest.Get(c.Bus().Items().Confirm(job, subjob, "", body))(t)
+	seq := musttest.Get(ack.Wait(t.Context()))(t)
 	return seq
 }
 
@@ -142,9 +133,7 @@ func TestAGapIsNoticed(t *testing.T) {
 	same(t, all, lines(t, c, "j1", client.LiveOptions{}, -1))
 	beyond := `0 j1/ gap gap/start "there is no sequence 99: the stream of live items was made again; this is all that is kept"`
 	same(t, append([]string{beyond}, all...), lines(t, c, "j1", client.LiveOptions{From: 99}, -1))
-	if err := c.Bus().Streams().Purge(t.Context(), "JOBS_LIVE", "jobs.item.j1.a"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, c.Bus().Streams().Purge(t.Context(), "JOBS_LIVE", "jobs.item.j1.a"))
 	show(t, c, "j1", "a", text("answer/1", 105, "!"))
 	same(t, []string{`0 j1/ gap gap/start "items before sequence 5 are no longer kept"`, `5 j1/a text answer/1 "!"`}, lines(t, c, "j1", client.LiveOptions{From: 2}, -1))
 }
@@ -197,14 +186,10 @@ func TestWhatAThirdPartyWorkerPublishesIsShownAndWhatTheHousePublishesIsNotShown
 	state(t, c, requested("j1", "g"))
 	for id, kind := range map[string]string{"out": "nats", "house": "llm"} {
 		card := musttest.JSON(t, events.Card{ID: id, Kind: kind})
-		if _, err := c.Bus().Experts().Put(t.Context(), id, card, 0); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(c.Bus().Experts().Put(t.Context(), id, card, 0))(t)
 	}
 	saved := `{"id":"j1","status":"RUNNING","subjobs":[{"id":"a","expert":"out","run":3},{"id":"b","expert":"house","run":1}]}`
-	if _, err := c.Bus().State().Put(t.Context(), "j1", []byte(saved), 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(c.Bus().State().Put(t.Context(), "j1", []byte(saved), 0))(t)
 	show(t, c, "j1", "b", text("answer/1", 0, "begin"))
 	var got []string
 	for i, err := range c.Live(t.Context(), "j1", client.LiveOptions{}) {
@@ -213,9 +198,7 @@ func TestWhatAThirdPartyWorkerPublishesIsShownAndWhatTheHousePublishesIsNotShown
 		}
 		if i.Text == "begin" {
 			for _, subjob := range []string{"b", "a"} {
-				if err := c.Bus().PublishCore(c.Names().Live("j1", subjob), nil, []byte(`{"item":"answer/1","offset":0,"text":"piece"}`)); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, c.Bus().PublishCore(c.Names().Live("j1", subjob), nil, []byte(`{"item":"answer/1","offset":0,"text":"piece"}`)))
 			}
 			continue
 		}
@@ -233,10 +216,7 @@ func TestTheLogOfARunIsReadFromItsReportOrItsLiveItems(t *testing.T) {
 	if err != nil || *w != (client.Written{Job: "j1", SubJob: "a", Run: 1, Log: "live\n", Live: true}) {
 		t.Errorf("%+v, %v", w, err)
 	}
-	long, err := c.Bus().Blobs().Put(t.Context(), "j1", []byte("a long log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	long := musttest.Get(c.Bus().Blobs().Put(t.Context(), "j1", []byte("a long log")))(t)
 	for run, report := range []*events.SubJobReported{{Outcome: events.ExecutionError, Log: "short"}, {Outcome: events.Success, LogRef: &long}} {
 		state(t, c, events.Event{Kind: events.KindSubJobReported, Job: "j1", SubJob: "a", Run: run + 1, Data: report})
 	}

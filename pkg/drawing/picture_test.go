@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jobgraph/jobgraph/pkg/drawing"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func diamond() drawing.Graph {
@@ -25,9 +26,7 @@ func diamond() drawing.Graph {
 func draw(t *testing.T, g drawing.Graph, format string, width int) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := drawing.Draw(&b, g, format, width); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, drawing.Draw(&b, g, format, width))
 	return b.String()
 }
 

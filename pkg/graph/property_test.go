@@ -336,10 +336,7 @@ func TestFoldEqualsSavedStateFoldTwiceSameBytesReloadOwesTheSame(t *testing.T) {
 			w.catchUp()
 			want := musttest.JSON(w.t, w.truth)
 			for range 2 {
-				folded, err := Fold(w.entries(len(w.log)))
-				if err != nil {
-					w.t.Fatal(err)
-				}
+				folded := musttest.Get(Fold(w.entries(len(w.log))))(w.t)
 				if got, _ := json.Marshal(folded); !bytes.Equal(got, want) {
 					w.t.Fatalf("fold differs from what was stepped: %s", cmp.Diff(string(want), string(got)))
 				}

@@ -240,10 +240,7 @@ func (w *simulation) entries(upTo int) func(func(events.Event, error) bool) {
 // advance has a scheduler fold the next events, loading or folding its state first when it has none.
 func (w *simulation) advance(s *scheduler, most int) {
 	if s.job == nil && s.saved == nil {
-		job, err := Fold(w.entries(1))
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		job := musttest.Get(Fold(w.entries(1)))(w.t)
 		s.job, s.at = job, 1
 	} else if s.job == nil {
 		s.job, s.at = &Job{}, s.savedAt

@@ -15,9 +15,7 @@ func contextHome(t *testing.T) host.Env {
 	t.Helper()
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "nats", "context")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(folder, 0o755))
 	for name, text := range map[string]string{
 		filepath.Join(folder, "prod.json"):        `{"description":"d","url":"tls://prod:4222","user":"u","password":"p","ca":"~/ca.pem","inbox_prefix":"_IN"}`,
 		filepath.Join(folder, "bad.json"):         `{"url":`,

@@ -22,10 +22,7 @@ func noPayloads(ref events.Ref) ([]byte, error) { return nil, errors.New("no pay
 func forked(t *testing.T, l *joblog.Log, f joblog.Fork) (*joblog.Forked, *events.Plan) {
 	t.Helper()
 	f.ID = "fork"
-	made, err := l.Fork(f, noPayloads)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := musttest.Get(l.Fork(f, noPayloads))(t)
 	p := &events.Plan{}
 	musttest.Decode(t, made.Request.Plan, p)
 	return made, p
@@ -269,13 +266,10 @@ func TestAForkTakesAlongThePayloadsThatItNames(t *testing.T) {
 		},
 	}, "a")
 	asked := ""
-	made, err := l.Fork(joblog.Fork{ID: "fork"}, func(ref events.Ref) ([]byte, error) {
+	made := musttest.Get(l.Fork(joblog.Fork{ID: "fork"}, func(ref events.Ref) ([]byte, error) {
 		asked += ref.Digest
 		return []byte(`{"go":true}`), nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if want := []events.Ref{file, {Digest: "inputs"}}; cmp.Diff(want, made.Payloads) != "" || asked != "large" {
 		t.Errorf("%v, and %q was read: a condition looks into the result of a, which is to stand in the plan", made.Payloads, asked)
 	}

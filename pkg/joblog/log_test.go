@@ -14,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // from returns events as a log.
@@ -40,10 +41,7 @@ func played(t *testing.T, s jobtest.Script, until string) *joblog.Log {
 			seq = e.Seq
 		}
 	}
-	l, err := joblog.Fold(from(r.Events...), seq)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := musttest.Get(joblog.Fold(from(r.Events...), seq))(t)
 	return l
 }
 
@@ -156,10 +154,7 @@ func TestAJobIsFoldedFromAnyStateOn(t *testing.T) {
 
 func text(t *testing.T, job *graph.Job) string {
 	t.Helper()
-	data, err := job.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := musttest.Get(job.MarshalJSON())(t)
 	return string(data)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/brief"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func sub(id, expert string, deps ...string) events.SubJob {
@@ -59,10 +60,7 @@ func ok(events.Work) events.SubJobReported { return jobtest.Succeed(true) }
 func play(t *testing.T, s jobtest.Script) *jobtest.Result {
 	t.Helper()
 	s.Request.Goal = t.Name()
-	r, err := s.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := musttest.Get(s.Run())(t)
 	return r
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // redirect sends everything to one server, whatever the path before /v1 or the host is.
@@ -254,9 +255,7 @@ func TestWhatWasLearnedIsForgottenWithTheModel(t *testing.T) {
 		rung  llm.Rung
 		asked int
 	}{{"test-model", llm.RungObject, 2}, {"test-model", llm.RungObject, 3}, {"other", llm.RungSchema, 4}} {
-		if err := e.Set(single(func(m *llm.ModelConfig) { m.Model, m.MaxTokens = step.model, step.asked })); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, e.Set(single(func(m *llm.ModelConfig) { m.Model, m.MaxTokens = step.model, step.asked })))
 		got, err := e.Do(t.Context(), r, nil)
 		if err != nil || got.Rung != step.rung || len(server.Asked()) != step.asked {
 			t.Errorf("%+v: %+v, %v, %d requests", step, got, err, len(server.Asked()))

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // BenchmarkAnswer measures the cost of a call on this side, with a provider that takes no time: a plan of about 4 kB, whole and in
@@ -30,10 +31,7 @@ func BenchmarkAnswer(b *testing.B) {
 			r.Stream = name == "chunked"
 			b.ReportAllocs()
 			for b.Loop() {
-				e, err := llm.New(single(nil), llm.Settings{Doer: raw("", body)})
-				if err != nil {
-					b.Fatal(err)
-				}
+				e := musttest.Get(llm.New(single(nil), llm.Settings{Doer: raw("", body)}))(b)
 				if got, err := e.Do(b.Context(), r, func(llm.Delta) {}); err != nil || got.Text != text {
 					b.Fatal(err)
 				}
@@ -75,10 +73,7 @@ func streams(b *testing.B, api, body string) {
 	r.Stream = true
 	b.ReportAllocs()
 	for b.Loop() {
-		e, err := llm.New(single(func(m *llm.ModelConfig) { m.API = api }), llm.Settings{Doer: again(body)})
-		if err != nil {
-			b.Fatal(err)
-		}
+		e := musttest.Get(llm.New(single(func(m *llm.ModelConfig) { m.API = api }), llm.Settings{Doer: again(body)}))(b)
 		if got, err := e.Do(b.Context(), r, func(llm.Delta) {}); err != nil || len(got.Text) != 5000 {
 			b.Fatal(len(got.Text), err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // noRetry is a model that gives up at once.
@@ -165,10 +166,7 @@ func TestStreamsThatProvidersReallySend(t *testing.T) {
 		},
 	} {
 		t.Run(c.edge, func(t *testing.T) {
-			got, err := once(t, true, "text/event-stream", c.body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := musttest.Get(once(t, true, "text/event-stream", c.body))(t)
 			var made []string
 			ids := map[string]bool{"": true}
 			for _, call := range got.Calls {

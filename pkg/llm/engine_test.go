@@ -17,6 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // key is the key of every test; no output may hold it.
@@ -49,10 +50,7 @@ func (m *meter) outcomes() (all []string) {
 // engine is an Engine before a doer, without jitter.
 func engine(t *testing.T, doer llm.Doer, config llm.Config, m llm.Meter) *llm.Engine {
 	t.Helper()
-	e, err := llm.New(config, llm.Settings{Doer: doer, Meter: m, Jitter: func() float64 { return 0 }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := musttest.Get(llm.New(config, llm.Settings{Doer: doer, Meter: m, Jitter: func() float64 { return 0 }}))(t)
 	return e
 }
 
@@ -107,16 +105,13 @@ func TestAnAnswerIsTheSameInEveryDialectStreamedOrNot(t *testing.T) {
 				r.Tools = []llm.Tool{{Name: "look", Parameters: json.RawMessage(`{"type":"object"}`)}}
 				var text, thought strings.Builder
 				var calls []string
-				got, err := e.Do(t.Context(), r, func(d llm.Delta) {
+				got := musttest.Get(e.Do(t.Context(), r, func(d llm.Delta) {
 					text.WriteString(d.Text)
 					thought.WriteString(d.Reasoning)
 					if d.Call != "" {
 						calls = append(calls, d.Call)
 					}
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				}))(t)
 				want := llm.Response{
 					Text: "Hello, 世界", Reasoning: "thinking about it",
 					Calls:  []llm.Call{{ID: "c1", Name: "look", Args: `{"q":"a, b"}`}, {ID: "c2", Name: "look", Args: `{"q":"c"}`}},
@@ -467,9 +462,7 @@ func TestConfigurationChangesUnderRunningCalls(t *testing.T) {
 			old <- fmt.Sprint(got.Text, err)
 		}()
 		synctest.Wait()
-		if err := e.Set(single(func(m *llm.ModelConfig) { m.Model = "other" })); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, e.Set(single(func(m *llm.ModelConfig) { m.Model = "other" })))
 		if err := e.Set(single(func(m *llm.ModelConfig) { m.BaseURL = "ftp://x" })); err == nil {
 			t.Error("a faulty configuration was taken")
 		}

@@ -171,10 +171,7 @@ func TestKeysAreNeverShown(t *testing.T) {
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("model", "key", secret, "config", config)
 	asJSON := musttest.JSON(t, config)
-	asYAML, err := yaml.Marshal(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	asYAML := musttest.Get(yaml.Marshal(config))(t)
 	for _, shown := range []string{
 		fmt.Sprint(secret), fmt.Sprintf("%v %+v %#v %s %q", config, config, config, secret, secret), log.String(), string(asJSON), string(asYAML),
 		llm.Mask("a my-very-own-key-without-form b", redact.New(string(secret))),
@@ -246,9 +243,7 @@ local: {base_url: "http://localhost:11434/v1", api: chat, structured: json_objec
 	var config llm.Config
 	decoder := yaml.NewDecoder(strings.NewReader(good))
 	decoder.KnownFields(true)
-	if err := decoder.Decode(&config); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, decoder.Decode(&config))
 	if err := config.Validate(); err != nil || config["default"].Timeout != 90*time.Second || *config["default"].Retries != 0 {
 		t.Errorf("%+v, %v", config, err)
 	}

@@ -92,14 +92,8 @@ func FuzzCutAnywhere(f *testing.F) {
 			choice(`{"content":` + string(musttest.JSON(t, text)) + `}`),
 			calls(`{"index":0,"id":"a","function":{"name":"look","arguments":` + string(musttest.JSON(t, args)) + `}}`), end("tool_calls"),
 		}
-		want, err := once(t, true, "text/event-stream", sse(whole...))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := once(t, true, "text/event-stream", sse(append(chunks, end("tool_calls"))...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := musttest.Get(once(t, true, "text/event-stream", sse(whole...)))(t)
+		got := musttest.Get(once(t, true, "text/event-stream", sse(append(chunks, end("tool_calls"))...)))(t)
 		want.Took, got.Took = 0, 0
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)

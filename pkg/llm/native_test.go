@@ -285,12 +285,8 @@ func TestSignedThoughtsGoBackUnchanged(t *testing.T) {
 			r.Messages = append(r.Messages, llm.Result(kept.Calls[i].ID, "seen "+kept.Calls[i].Args))
 		}
 		for model, want := range map[string]string{c.model: c.own, c.model + "-x": c.others} {
-			if err := e.Set(named(model)); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := e.Do(t.Context(), r, nil); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, e.Set(named(model)))
+			musttest.Get(e.Do(t.Context(), r, nil))(t)
 			asked := server.Asked()
 			if got := turnOf(t, asked[len(asked)-1].Body, 1); got != want {
 				t.Errorf("%s to %s:\n%s\nwant\n%s", c.api, model, got, want)
@@ -404,10 +400,7 @@ func TestWhatAModelRejectsIsLearnedInEveryDialect(t *testing.T) {
 				r.Effort = "high"
 			}
 			for range 2 {
-				got, err := e.Do(t.Context(), r, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := musttest.Get(e.Do(t.Context(), r, nil))(t)
 				if diff := cmp.Diff(c.want, got.Dropped); diff != "" {
 					t.Error(diff)
 				}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/store"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // bucket is a Bucket in memory. Its race is called before each write.
@@ -56,19 +57,13 @@ func (b *bucket) Remove(ctx context.Context, key string, revision uint64) error 
 
 func add(t *testing.T, s Store, id, text string) bool {
 	t.Helper()
-	added, err := s.Remember(t.Context(), "ann", "clerk", Fact{ID: id, Text: text})
-	if err != nil {
-		t.Fatal(err)
-	}
+	added := musttest.Get(s.Remember(t.Context(), "ann", "clerk", Fact{ID: id, Text: text}))(t)
 	return added
 }
 
 func texts(t *testing.T, s Store) (list []string) {
 	t.Helper()
-	facts, err := s.Recall(t.Context(), "ann", "clerk")
-	if err != nil {
-		t.Fatal(err)
-	}
+	facts := musttest.Get(s.Recall(t.Context(), "ann", "clerk"))(t)
 	for _, f := range facts {
 		list = append(list, f.Text)
 	}
@@ -122,15 +117,11 @@ func TestFactsAreEditedForgottenAndSwitchedOff(t *testing.T) {
 		t.Errorf("%+v %v", f, err)
 	}
 	for _, expert := range []string{"", "clerk"} {
-		if err := s.Switch(t.Context(), "ann", expert, true); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, s.Switch(t.Context(), "ann", expert, true))
 		if _, err := s.Remember(t.Context(), "ann", "clerk", Fact{ID: "3", Text: "three"}); !errors.Is(err, ErrOff) || texts(t, s) != nil {
 			t.Errorf("off for %q: %v, %v", expert, err, texts(t, s))
 		}
-		if err := s.Switch(t.Context(), "ann", expert, false); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, s.Switch(t.Context(), "ann", expert, false))
 	}
 	if d := cmp.Diff([]string{"two", "uno"}, texts(t, s)); d != "" {
 		t.Error(d)

@@ -158,10 +158,7 @@ func (c *errand) judge(s *system, y *tally, died bool) {
 // replayed replays every conversation of a job from its journals: none differs from its report, and without a death none is
 // incomplete.
 func (s *system) replayed(job string, died bool) {
-	x, err := client.New(s.Bus).Archive().Export(s.Context(), job, time.Now())
-	if err != nil {
-		s.Fatal(err)
-	}
+	x := musttest.Get(client.New(s.Bus).Archive().Export(s.Context(), job, time.Now()))(s)
 	list, err := runner.ReplayAgents(x, "")
 	if err != nil {
 		s.Errorf("nothing to replay: %v", err)

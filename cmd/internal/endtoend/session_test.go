@@ -30,10 +30,7 @@ func (s *system) withAgent(dir, front string, f func(text string) string) *llmte
 // said lists the recorded conversation of a session.
 func (s *system) said(session, user string) (list []string) {
 	s.Helper()
-	page, err := client.New(s.Bus).Conversation(session, user).Page(s.Context(), 0, 100)
-	if err != nil {
-		s.Fatal(err)
-	}
+	page := musttest.Get(client.New(s.Bus).Conversation(session, user).Page(s.Context(), 0, 100))(s)
 	for _, e := range page.Items {
 		list = append(list, string(e.Type)+" "+e.Text)
 	}
@@ -142,20 +139,14 @@ func (s *system) ask(r events.Request) client.Receipt {
 		}
 		<-time.After(time.Second) // Virtual.
 	}
-	receipt, err := client.New(s.Bus).Ask(s.Context(), r)
-	if err != nil {
-		s.Fatal(err)
-	}
+	receipt := musttest.Get(client.New(s.Bus).Ask(s.Context(), r))(s)
 	return receipt
 }
 
 // jobs lists the jobs of a session.
 func (s *system) jobs(session, user string) (ids []string) {
 	s.Helper()
-	record, err := client.New(s.Bus).Sessions().As(user).Get(s.Context(), session)
-	if err != nil {
-		s.Fatal(err)
-	}
+	record := musttest.Get(client.New(s.Bus).Sessions().As(user).Get(s.Context(), session))(s)
 	for _, j := range record.Jobs {
 		ids = append(ids, j.ID)
 	}

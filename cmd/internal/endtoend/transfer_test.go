@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // TestAJobThatIsTakenAlongAtAnyMomentComesToTheSameEnd cuts the export of a job after each of its events, and imports the
@@ -56,9 +57,7 @@ func TestAJobThatIsTakenAlongAtAnyMomentComesToTheSameEnd(t *testing.T) {
 							s.Patience = 10 * time.Minute
 							s.startAll()
 							for range 2 {
-								if err := client.New(s.Bus).Archive().Import(s.Context(), x); err != nil {
-									s.Fatal(err)
-								}
+								musttest.Do(s, client.New(s.Bus).Archive().Import(s.Context(), x))
 							}
 							switch said := has(x, events.KindInputClosed); {
 							case c.on == events.KindInputRequested && !said:
@@ -110,10 +109,7 @@ func has(x *client.Export, kind events.Kind) bool {
 
 func (s *system) export(job string) *client.Export {
 	s.Helper()
-	x, err := client.New(s.Bus).Archive().Export(s.Context(), job, time.Now())
-	if err != nil {
-		s.Fatal(err)
-	}
+	x := musttest.Get(client.New(s.Bus).Archive().Export(s.Context(), job, time.Now()))(s)
 	return x
 }
 

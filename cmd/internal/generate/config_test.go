@@ -25,16 +25,10 @@ func sample(t *testing.T, root string) string {
 
 func TestTheSchemaOfTheConfigurationTakesTheDocumentedFileAndNoTypo(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
-	text, err := configSchema(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := musttest.Get(configSchema(root))(t)
 	var schema jsonschema.Schema
 	musttest.Decode(t, text, &schema)
-	resolved, err := schema.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resolved := musttest.Get(schema.Resolve(nil))(t)
 	good := sample(t, root)
 	for config, fits := range map[string]bool{
 		good: true,
@@ -50,9 +44,7 @@ func TestTheSchemaOfTheConfigurationTakesTheDocumentedFileAndNoTypo(t *testing.T
 		good + "experts: experts/*.md\n":                                                                                                   false,
 	} {
 		var value any
-		if err := yaml.Unmarshal([]byte(config), &value); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, yaml.Unmarshal([]byte(config), &value))
 		if err := resolved.Validate(value); (err == nil) != fits {
 			t.Errorf("fits %v, want %v: %v\n%s", err == nil, fits, err, config)
 		}

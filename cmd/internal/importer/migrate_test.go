@@ -11,15 +11,13 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/internal/importer"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // read imports one source.
 func read(t *testing.T, path, text string) *importer.Result {
 	t.Helper()
-	r, err := importer.Read([]importer.Source{{Path: path, Text: []byte(text)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := musttest.Get(importer.Read([]importer.Source{{Path: path, Text: []byte(text)}}))(t)
 	return r
 }
 
@@ -248,12 +246,9 @@ func TestAgentCardsKeepWhetherTheyMayBePlannedFor(t *testing.T) {
 	one := "{\n\t\"name\": \"Filings\", \"url\": \"http://agents.example.org/a\", \"description\": \"Reads filings.\", \"enabled\": false,\n" +
 		"\t\"skills\": [{\"id\": \"sec\", \"name\": \"SEC\", \"examples\": [\"Read X\"], \"tags\": [\"10-K\"]}],\n" +
 		"\t\"metadata\": {\"hidden\": true, \"planner_passthrough\": true, \"local_agent_class\": \"a:B\"}, \"capabilities\": {\"streaming\": true}\n}"
-	r, err := importer.Read([]importer.Source{
+	r := musttest.Get(importer.Read([]importer.Source{
 		{Path: "a.json", Text: []byte(one)}, {Path: "b.json", Text: []byte(`{"name": "filings", "url": "http://agents.example.org/b", "skills": [7]}`)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	card := `---
 name: Filings
 description: Reads filings. SEC.
@@ -309,10 +304,7 @@ func TestWhatIsNoConfigurationIsRefusedWithItsPlace(t *testing.T) {
 
 func TestJSONIsReadWithItsEscapesAndKeepsItsLines(t *testing.T) {
 	text := "{\"name\": \"n\", \"url\": \"u\",\n\"description\": \"" + `a\/b \ud83d\ude00 \\ud83d\\ude00 \\\ud83D\uDE00 \t\u00e9 \ud83d. \ude00` + "\",\n\"colour\": \"red\", \"skills\": []}"
-	r, err := importer.Read([]importer.Source{{Path: "a.json", Text: []byte(text)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := musttest.Get(importer.Read([]importer.Source{{Path: "a.json", Text: []byte(text)}}))(t)
 	card := string(r.Files["experts/n.md"])
 	if want := `description: "a/b \U0001F600 \\ud83d\\ude00 \\\U0001F600 \té �. �"`; !strings.Contains(card, want) {
 		t.Errorf("the card lacks %q:\n%s", want, card)

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/cmd/internal/lint"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestRuleFindsWhatBreaksItAndNothingElse(t *testing.T) {
@@ -16,10 +17,7 @@ func TestRuleFindsWhatBreaksItAndNothingElse(t *testing.T) {
 			for name, source := range test.files {
 				files[name] = &fstest.MapFile{Data: []byte(source)}
 			}
-			tree, err := lint.Load(files)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tree := musttest.Get(lint.Load(files))(t)
 			found := test.rule(tree)
 			var lines []string
 			for _, finding := range found {

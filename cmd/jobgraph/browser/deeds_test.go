@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // Every action of the console is played once: on jobs, steps, plans, questions, schedules, sessions and dead letters.
@@ -176,14 +177,9 @@ func letters(s *stack, v *view) {
 	v.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	c, err := client.Connect(ctx, bus.Options{URL: "nats://" + s.nats})
-	if err != nil {
-		v.Fatal(err)
-	}
+	c := musttest.Get(client.Connect(ctx, bus.Options{URL: "nats://" + s.nats}))(v)
 	defer c.Close()
-	if err := c.Bus().PublishCore(c.Bus().Names().Request(), nil, []byte(hostile)); err != nil {
-		v.Fatal(err)
-	}
+	musttest.Do(v, c.Bus().PublishCore(c.Bus().Names().Request(), nil, []byte(hostile)))
 	v.visit("/letters")
 	v.see(".card .fault")
 	v.click(".card button.title", "")

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/nats-io/nats.go"
 )
 
@@ -36,17 +37,9 @@ func TestWorkersInOtherLanguagesServeAPool(t *testing.T) {
 			if _, err := exec.LookPath("jq"); err != nil {
 				s.t.Fatalf("%v; on Debian: apt-get install jq", err)
 			}
-			script, err := filepath.Abs(filepath.Join("..", "..", "..", "examples", "workers", argv[1]))
-			if err != nil {
-				s.t.Fatal(err)
-			}
-			self, err := os.Executable()
-			if err != nil {
-				s.t.Fatal(err)
-			}
-			if err := os.Symlink(self, filepath.Join(s.dir, "nats")); err != nil {
-				s.t.Fatal(err)
-			}
+			script := musttest.Get(filepath.Abs(filepath.Join("..", "..", "..", "examples", "workers", argv[1])))(s.t)
+			self := musttest.Get(os.Executable())(s.t)
+			musttest.Do(s.t, os.Symlink(self, filepath.Join(s.dir, "nats")))
 			env := append(s.env(), "PATH="+s.dir+":"+os.Getenv("PATH"), "HOSTNAME=here")
 			w := &process{t: s.t, name: argv[1], path: program, args: []string{script, "foreign"}, env: env, log: filepath.Join(s.dir, argv[1]+".log"), group: true}
 			w.start()

@@ -30,10 +30,7 @@ func engine(t *testing.T, doer llm.Doer, base string, secret llm.Secret) *llm.En
 func speaking(t *testing.T, api string, doer llm.Doer, base string, secret llm.Secret) *llm.Engine {
 	t.Helper()
 	none := 0
-	e, err := llm.New(llm.Config{llm.DefaultModel: {API: api, BaseURL: base, Key: secret, Model: "m", Retries: &none}}, llm.Settings{Doer: doer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := musttest.Get(llm.New(llm.Config{llm.DefaultModel: {API: api, BaseURL: base, Key: secret, Model: "m", Retries: &none}}, llm.Settings{Doer: doer}))(t)
 	return e
 }
 
@@ -75,9 +72,7 @@ func playedBack(t *testing.T, api, version string) {
 		for _, q := range questions {
 			want = append(want, told(live, t, q.text, q.stream))
 		}
-		if err := recorder.Err(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, recorder.Err())
 		if n := strings.Count(tape.String(), "\n"); n != len(questions) {
 			t.Fatalf("%d lines:\n%s", n, tape.String())
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/llm/lenient"
 	"github.com/jobgraph/jobgraph/pkg/llm/lenient/mistake"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/schema"
 )
 
@@ -104,10 +105,7 @@ type gains struct {
 
 func compare(t *testing.T, known bool) (cases []mistake.Case, g gains) {
 	t.Helper()
-	cases, err := mistake.Cases()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases = musttest.Get(mistake.Cases())(t)
 	before, now := measure(t, cases, known, former), measure(t, cases, known, examined)
 	g = gains{results: count(now), former: count(before)}
 	for i := range cases {
@@ -149,10 +147,7 @@ func TestFewMistakesAreReadWrongWithoutADoubtWhereNoShapeIsKnown(t *testing.T) {
 }
 
 func TestTheCorpusPutsFortyKindsOfMistakesIntoTwentyDocumentsOfTwoLanguages(t *testing.T) {
-	cases, err := mistake.Cases()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := musttest.Get(mistake.Cases())(t)
 	kinds, documents, chinese := map[string]int{}, map[string]bool{}, map[string]bool{}
 	for _, c := range cases {
 		kinds[c.Kind]++
@@ -173,16 +168,10 @@ func TestTheCorpusPutsFortyKindsOfMistakesIntoTwentyDocumentsOfTwoLanguages(t *t
 // documents returns all documents with the shapes of their schemas.
 func documents(t *testing.T) ([]mistake.Document, map[string]*lenient.Shape) {
 	t.Helper()
-	list, err := mistake.Documents()
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := musttest.Get(mistake.Documents())(t)
 	shapes := map[string]*lenient.Shape{}
 	for _, d := range list {
-		raw, err := mistake.Schema(d.Schema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := musttest.Get(mistake.Schema(d.Schema))(t)
 		shapes[d.Schema] = lenient.ShapeOf(raw)
 	}
 	return list, shapes
@@ -203,10 +192,7 @@ func TestATextCutAtAnyByteIsNeverTrusted(t *testing.T) {
 }
 
 func TestATextWithAMistakeCutAtAnyByteIsNeverTrustedAsAnotherOne(t *testing.T) {
-	cases, err := mistake.Cases()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := musttest.Get(mistake.Cases())(t)
 	_, shapes := documents(t)
 	for n := 0; n < len(cases); n += 17 {
 		c := cases[n]

@@ -113,10 +113,7 @@ func TestAnAgentUsesToolsAndDelivers(t *testing.T) {
 // sum returns the sum of all counters of a family.
 func sum(t *testing.T, g prometheus.Gatherer, name string) (total float64) {
 	t.Helper()
-	families, err := g.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := musttest.Get(g.Gather())(t)
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
 			if family.GetName() == name {
@@ -296,9 +293,7 @@ func TestACancelEndsTheModelsStreamAtOnce(t *testing.T) {
 		<-streaming
 		w.Fence(o, "stop")
 		at := time.Now()
-		if err := w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)))
 		<-closed
 		got := w.Report(o)
 		if got.Error == nil || got.Error.Code != events.CodeCancelled {
@@ -345,10 +340,7 @@ func TestWhatAnAgentDoesIsToldLive(t *testing.T) {
 			llmtest.Answer{Text: "There is nothing.", Chunk: 6},
 		))
 		told := make(chan string, 100)
-		stop, err := w.Bus.SubscribeCore(w.Names.Live("j1", "a"), func(_ string, body []byte) { told <- string(body) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		stop := musttest.Get(w.Bus.SubscribeCore(w.Names.Live("j1", "a"), func(_ string, body []byte) { told <- string(body) }))(t)
 		defer stop()
 		start(w, agents(t, card(t, careful)), app.Deps{Doer: model})
 		o := work("agent", "j1", "a", 1)

@@ -27,13 +27,9 @@ func folder(t testing.TB, files map[string]string) string {
 // place writes a file as editors do: a reader sees the old text or the new one.
 func place(t testing.TB, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	musttest.Write(t, path+"~", text)
-	if err := os.Rename(path+"~", path); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Rename(path+"~", path))
 }
 
 // faultsIn checks a file and returns its faults, without the folder's path.
@@ -67,10 +63,7 @@ experts:
 		"experts/a.md": "---\nname: A\nkind: human\n---\nAsk.\n", "experts/b.md": "---\nname: B\nkind: human\n---\nAsk.\n",
 		"more/c.md": "---\nname: C\nkind: human\n---\nAsk.\n",
 	})
-	cards, err := app.CheckCards([]string{filepath.Join(dir, "jobgraph.yaml")}, noEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cards := musttest.Get(app.CheckCards([]string{filepath.Join(dir, "jobgraph.yaml")}, noEnv))(t)
 	var ids []string
 	for _, c := range cards {
 		ids = append(ids, c.ID)
@@ -113,10 +106,7 @@ experts:
 	if diff := cmp.Diff(want, faultsIn(t, dir, "jobgraph.yaml")); diff != "" {
 		t.Error(diff)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "jobgraph.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := musttest.Get(os.ReadFile(filepath.Join(dir, "jobgraph.yaml")))(t)
 	readable := strings.NewReplacer("${NOBODY}", "Write.", "expert: []\n", "", "  -\n", "", "read_fil,", "read_file,").Replace(string(text))
 	place(t, filepath.Join(dir, "jobgraph.yaml"), readable)
 	want = []string{
@@ -137,10 +127,7 @@ func TestTheCardOfAnAgentIsAnExpertByItsShape(t *testing.T) {
 		"agents/a.json": `{"name": "Filings", "description": "Reads filings", "url": "http://127.0.0.1:1/", "protocolVersion": "0.3.0",
 			"capabilities": {}, "skills": [{"id": "sec", "name": "SEC", "description": "d", "tags": ["10-K"]}], "metadata": {"planner_passthrough": true}}`,
 	})
-	cards, err := app.CheckCards([]string{filepath.Join(dir, "jobgraph.yaml")}, noEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cards := musttest.Get(app.CheckCards([]string{filepath.Join(dir, "jobgraph.yaml")}, noEnv))(t)
 	if len(cards) != 1 || cards[0].ID != "filings" || cards[0].Kind != "a2a" || cards[0].Description != "Reads filings" || !cards[0].Passthrough {
 		t.Errorf("cards %+v", cards)
 	}

@@ -249,9 +249,7 @@ func TestAStopReachesTheRemoteAgent(t *testing.T) {
 				return results >= 2
 			})
 			w.Fence(o, "stop")
-			if err := w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)))
 			if got := w.Report(o); got.Error == nil || got.Error.Code != events.CodeCancelled {
 				t.Errorf("%+v", got)
 			}

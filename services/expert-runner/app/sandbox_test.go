@@ -71,10 +71,7 @@ func TestACardSaysHowItsProgramIsKept(t *testing.T) {
 	s.Sandbox = "best-effort"
 	w := servicetest.New(t)
 	start(w, s, app.Deps{})
-	entries, err := w.Bus.Experts().List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := musttest.Get(w.Bus.Experts().List(t.Context()))(t)
 	got := map[string][]string{}
 	for _, e := range entries {
 		var card events.Card

@@ -22,10 +22,7 @@ func surveyed(t *testing.T, dir string) *Survey {
 	if _, err := os.Stat(experts[0]); err != nil {
 		experts = nil
 	}
-	s, err := Examine(dir, config, experts, func(name string) (string, bool) { return "value-of-" + name, name != "UNSET" })
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(Examine(dir, config, experts, func(name string) (string, bool) { return "value-of-" + name, name != "UNSET" }))(t)
 	return s
 }
 

@@ -27,23 +27,16 @@ type bank struct {
 
 func openBank(w *servicetest.Env, subject string) *bank {
 	w.Helper()
-	nc, err := nats.Connect("", nats.InProcessServer(w.Server))
-	if err != nil {
-		w.Fatal(err)
-	}
+	nc := musttest.Get(nats.Connect("", nats.InProcessServer(w.Server)))(w)
 	w.Cleanup(nc.Close)
 	b := &bank{paid: map[string]int{}}
-	if _, err := nc.Subscribe(subject, func(m *nats.Msg) {
+	musttest.Get(nc.Subscribe(subject, func(m *nats.Msg) {
 		b.mu.Lock()
 		b.paid[m.Header.Get("Idempotency-Key")+" "+string(m.Data)]++
 		b.mu.Unlock()
 		_ = m.Respond([]byte("paid"))
-	}); err != nil {
-		w.Fatal(err)
-	}
-	if err := nc.Flush(); err != nil {
-		w.Fatal(err)
-	}
+	}))(w)
+	musttest.Do(w, nc.Flush())
 	return b
 }
 

@@ -111,10 +111,7 @@ func reached() (string, error) {
 // installed puts the test binary into a folder as a tool server.
 func installed(t *testing.T) string {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := musttest.Get(os.Executable())(t)
 	path := filepath.Join(t.TempDir(), toolsName)
 	if err := os.Link(self, path); err != nil {
 		data, err := os.ReadFile(self)

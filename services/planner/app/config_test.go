@@ -30,18 +30,9 @@ models:
 
 // proves F4
 func TestTheModelThatIsMeantIsChosenBySettingsThenByTheFile(t *testing.T) {
-	two, err := configured(t, twoModels)
-	if err != nil {
-		t.Fatal(err)
-	}
-	standard, err := configured(t, strings.ReplaceAll(twoModels, "strong:", "default:"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	one, err := configured(t, "version: 1\nmodels: {only: {model: m-1}}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	two := musttest.Get(configured(t, twoModels))(t)
+	standard := musttest.Get(configured(t, strings.ReplaceAll(twoModels, "strong:", "default:")))(t)
+	one := musttest.Get(configured(t, "version: 1\nmodels: {only: {model: m-1}}\n"))(t)
 	for _, c := range []struct {
 		config             Config
 		own                Settings

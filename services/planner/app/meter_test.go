@@ -38,10 +38,7 @@ func (f *fickle) Respond(q llmtest.Question) (llmtest.Answer, error) {
 // values returns a planner's counters and counts of histograms, by name and label.
 func values(t *testing.T, p *host.Process) map[string]float64 {
 	t.Helper()
-	families, err := p.Metrics.Gatherer().Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := musttest.Get(p.Metrics.Gatherer().Gather())(t)
 	problems, err := promlint.NewWithMetricFamilies(families).Lint()
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v %v", problems, err)
@@ -89,14 +86,11 @@ func TestWhatPlanningIsWorthIsMeasured(t *testing.T) {
 		until(events.KindPlanRejected)
 		issue(w, "good", events.Request{Goal: "plan it", Profile: "graph"})
 		until(events.KindGraphCreated)
-		body, err := json.Marshal(events.Work{
+		body := musttest.Get(json.Marshal(events.Work{
 			Kind: events.WorkFinalize, Job: "good", SubJob: events.FinalID, Run: 1, Attempt: 1, Request: &events.Request{
 				Goal: "plan it", Finalize: "summary", Plan: json.RawMessage(`{"subjobs":[{"id":"a","goal":"go"}]}`),
 			}, Results: map[string]events.Result{"a": {Output: json.RawMessage(`1`)}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		w.Publish(w.Names.WorkFor(events.PlannerPool, events.PlannerExpert, "good", events.FinalID, 1), body)
 		until(events.KindSubJobReported)
 		w.Idle()
@@ -110,10 +104,7 @@ func TestWhatPlanningIsWorthIsMeasured(t *testing.T) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Error(d)
 		}
-		families, err := p.Metrics.Gatherer().Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
+		families := musttest.Get(p.Metrics.Gatherer().Gather())(t)
 		var names []string
 		for _, f := range families {
 			names = append(names, f.GetName())

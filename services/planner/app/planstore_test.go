@@ -31,20 +31,14 @@ func operate(t *testing.T, w *servicetest.Env) *operator {
 // call returns the text for a model.
 func (o *operator) call(arguments string) string {
 	o.t.Helper()
-	text, err := o.tool.Call(o.t.Context(), arguments)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	text := musttest.Get(o.tool.Call(o.t.Context(), arguments))(o.t)
 	return text
 }
 
 // do returns the answer to an operation that must succeed.
 func (o *operator) do(op client.PlanOperation) client.PlanAnswer {
 	o.t.Helper()
-	answer, err := o.c.Plan(o.t.Context(), op)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	answer := musttest.Get(o.c.Plan(o.t.Context(), op))(o.t)
 	return answer
 }
 
@@ -73,9 +67,7 @@ func TestPlansAreKeptAcrossPlanners(t *testing.T) {
 				t.Errorf("%s: %s", test.call, got)
 			}
 		}
-		if err := p.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, p.Stop())
 		start(w, app.Deps{}) // Another planner: nothing was only in memory.
 		if got := o.call(`{"command":"list"}`); got != "Plans:\n• trip (active): Trip - 1/3 steps completed\n" {
 			t.Error(got)

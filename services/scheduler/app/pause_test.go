@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // freezer stops a process in the middle of everything, as SIGSTOP does: nothing is read, nothing written.
@@ -113,10 +114,7 @@ func (s *scene) pause(t *testing.T, at boundary) {
 	f := newFreezer(w.Server.Options("first"))
 	options := w.Server.Options("first")
 	options.InProcess = f
-	first, err := bus.Connect(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := musttest.Get(bus.Connect(t.Context(), options))(t)
 	t.Cleanup(first.Close)
 	var mu sync.Mutex
 	passed := 0

@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/session"
 )
 
@@ -141,9 +142,7 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 		submit("other", "s2", "bob")
 		w.Ended("other")
 		w.settled()
-		if _, err := w.Bus.Sessions().Put(t.Context(), bus.SlotKey("customer 42"), []byte(`{"turn":0,"jobs":[{"job":"other","limit":1,"held":["a/1"]}]}`), 0); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(w.Bus.Sessions().Put(t.Context(), bus.SlotKey("customer 42"), []byte(`{"turn":0,"jobs":[{"job":"other","limit":1,"held":["a/1"]}]}`), 0))(t)
 
 		list := func(query string) (ids []string) {
 			t.Helper()

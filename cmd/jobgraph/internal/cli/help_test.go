@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/jobgraph/jobgraph/pkg/drawing"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // everyCommand calls f for each visible command, with its path.
@@ -32,9 +33,7 @@ func TestTheHelpOfEachCommandFitsEightyColumns(t *testing.T) {
 	everyCommand(t, func(t *testing.T, _ string, c *cobra.Command) {
 		var b strings.Builder
 		c.SetOut(&b)
-		if err := c.Help(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, c.Help())
 		if !strings.Contains(b.String(), "Usage:\n  jobgraph") {
 			t.Errorf("no help: %q", b.String())
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/pkg/events/incarnation"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/seal"
 )
@@ -26,9 +27,7 @@ import (
 func deciding(t *testing.T) string {
 	t.Helper()
 	card := filepath.Join(t.TempDir(), "decider.md")
-	if err := os.WriteFile(card, []byte("---\nname: Decider\nkind: human\ndescription: Decides.\n---\nDecide.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(card, []byte("---\nname: Decider\nkind: human\ndescription: Decides.\n---\nDecide.\n"), 0o600))
 	return card
 }
 
@@ -293,10 +292,7 @@ func drown(h *hand, _ victim) {
 // begins: a scheduler compares its work with the message that has the same id, as long as that exists, and publishes it under another id.
 func takeIDs(h *hand, v victim) {
 	n := h.admin.Names()
-	log, err := h.admin.Bus().Streams().Info(h.Context(), n.Log)
-	if err != nil {
-		h.Fatal(err)
-	}
+	log := musttest.Get(h.admin.Bus().Streams().Info(h.Context(), n.Log))(h)
 	for ahead := range uint64(50) {
 		h.say(n.WorkFor("m", "x", "x", "a", 1), "{}", events.HeaderMsgID, run.WorkID(incarnation.ID(v.job, log.LastSeq+ahead), v.subjob, 1))
 	}
@@ -340,9 +336,7 @@ func (h *hand) drain(pool string) {
 		defer cancel()
 		list, _ := sub.Next(ctx, 50) // What has not come yet comes the next time.
 		for i := range list {
-			if err := list[i].Ack(); err != nil {
-				h.Fatal(err)
-			}
+			musttest.Do(h, list[i].Ack())
 		}
 		return h.last(n.Work, n.PoolWork(pool)) == ""
 	})
@@ -428,10 +422,7 @@ func names() []attack {
 // payload returns a job of the boss with a payload, whose digest is in request.
 func (s *siege) payload() victim {
 	v := s.queued()
-	ref, err := s.admin.Bus().Blobs().Put(s.Context(), v.job, []byte(payload+strings.Repeat("x", 100)))
-	if err != nil {
-		s.Fatal(err)
-	}
+	ref := musttest.Get(s.admin.Bus().Blobs().Put(s.Context(), v.job, []byte(payload+strings.Repeat("x", 100))))(s)
 	v.request = ref.Digest
 	return v
 }
@@ -454,9 +445,7 @@ func TestAStrangerChangesNothingWithRoles(t *testing.T) {
 				by := s.attackers(a.but)
 				for _, h := range by {
 					a.strike(h, v)
-					if err := h.nc.Flush(); err != nil {
-						t.Fatal(err)
-					}
+					musttest.Do(t, h.nc.Flush())
 				}
 				if s.layout == nil {
 					s.until(a.name+" takes effect", func() bool { return a.worked(s, v, by) })

@@ -24,9 +24,7 @@ func (s *siege) working() victim {
 	v := s.unserved()
 	v.session, v.request = "s-"+rand.Text(), "q"
 	r := events.Request{ID: v.job, Goal: "pay", User: "sam", Session: v.session, Plan: json.RawMessage(`{"subjobs":[{"id":"a","goal":"wait","expert":"` + v.pool + `"}]}`)}
-	if _, err := s.admin.Submit(s.Context(), r); err != nil {
-		s.Fatal(err)
-	}
+	musttest.Get(s.admin.Submit(s.Context(), r))(s)
 	s.until("work of "+v.job, func() bool { return s.last("JOBS_WORK", "jobs.work.*.*."+v.job+".>") != "" })
 	return v
 }
@@ -79,16 +77,10 @@ func samMay(role verb.Role) string { return "token-of-sam-as-" + string(role) }
 func (s *siege) message(role verb.Role, session, text string) (status int, receipt client.Receipt) {
 	s.Helper()
 	body := musttest.JSON(s, events.Request{Goal: text, Session: session})
-	r, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.stack.HTTP()+"/api/v1/jobs", bytes.NewReader(body))
-	if err != nil {
-		s.Fatal(err)
-	}
+	r := musttest.Get(http.NewRequestWithContext(s.Context(), http.MethodPost, s.stack.HTTP()+"/api/v1/jobs", bytes.NewReader(body)))(s)
 	r.Header.Set("Authorization", "Bearer "+samMay(role))
 	r.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.Fatal(err)
-	}
+	answer := musttest.Get(http.DefaultClient.Do(r))(s)
 	defer func() { _ = answer.Body.Close() }() // The body was read.
 	said, err := io.ReadAll(answer.Body)
 	if err == nil {
@@ -133,9 +125,7 @@ func TestAMessageOfASubmitterIsNoApprovalThatIsAskedForMeanwhile(t *testing.T) {
 					t.Fatalf("%d %+v", status, waits)
 				}
 				s.approve(v)
-				if err := s.admin.Bus().Streams().Purge(t.Context(), "JOBS", "jobs.event.none"); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, s.admin.Bus().Streams().Purge(t.Context(), "JOBS", "jobs.event.none"))
 				s.closed(false)
 				s.until("the message", func() bool {
 					_, err := s.admin.Get(t.Context(), waits.JobID)
@@ -198,9 +188,7 @@ func TestARetryLendsNobodyARight(t *testing.T) {
 		m.Header["Jobgraph-Subject"], m.Header["Jobgraph-Reason"], m.Header["Jobgraph-Stored"] = []string{m.Subject}, []string{"x"}, []string{time.Now().Format(time.RFC3339Nano)}
 		m.Subject = "jobs.dlq." + strings.Replace(id, ":", ".", 1)
 		s.publish(m)
-		if err := s.overHTTP(id); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, s.overHTTP(id))
 		if c.want {
 			s.until("the answer of the "+string(c.right), func() bool { return !s.asks(v) })
 		} else if s.passed(); !s.asks(v) {

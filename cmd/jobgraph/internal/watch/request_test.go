@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/watch"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // asking returns the events of a job that asks a person twice; answered says whether the first request is answered.
@@ -48,9 +49,7 @@ func pictured(t *testing.T, list []events.Event, width, height int) []string {
 			}
 		}
 	}
-	if err := s.Follow(t.Context(), log, joblog.New(), func() bool { return false }); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, s.Follow(t.Context(), log, joblog.New(), func() bool { return false }))
 	text := string(out)
 	if _, drawn, again := strings.Cut(text, "\r"); again {
 		text = drawn // Drop the sequence that moves up to the previous tree.

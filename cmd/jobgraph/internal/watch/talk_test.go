@@ -17,6 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // answer is the last text of a job with one step.
@@ -33,14 +34,11 @@ func chatter(t *testing.T, steps int) (list []events.Event, said []item.Item) {
 		}
 		plan.SubJobs = append(plan.SubJobs, s)
 	}
-	result, err := jobtest.Script{Plan: plan, Default: func(events.Work) events.SubJobReported {
+	result := musttest.Get(jobtest.Script{Plan: plan, Default: func(events.Work) events.SubJobReported {
 		r := jobtest.Succeed(answer)
 		r.Tokens = 7
 		return r
-	}}.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}.Run())(t)
 	list = result.Events
 	for n := range list {
 		list[n].Seq = uint64(n + 1)
@@ -101,15 +99,10 @@ func played(t *testing.T, width int, form watch.Form, brief bool, list []events.
 		s := watch.Show{
 			Out: screen.TTY, Form: form, Size: func() (int, int, bool) { return width, 24, true }, Now: func() time.Time { return now }, Talk: talk, Brief: brief,
 		}
-		err := s.Follow(t.Context(), log, h, func() bool { return h.Job.View().Status.Terminal() && !h.Job.View().EndOwed })
-		if err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, s.Follow(t.Context(), log, h, func() bool { return h.Job.View().Status.Terminal() && !h.Job.View().EndOwed }))
 		told, _ = talk.Told(answer)
 	})
-	if err := screen.Close(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, screen.Close())
 	if len(screen.Faults) > 0 {
 		t.Errorf("on the terminal:\n%s", strings.Join(screen.Faults, "\n"))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // row returns a job of n steps, each of which depends on the one before.
@@ -25,16 +26,11 @@ func row(t *testing.T, steps int) *joblog.Log {
 		}
 		plan.SubJobs = append(plan.SubJobs, s)
 	}
-	result, err := jobtest.Script{Plan: plan, Default: func(events.Work) events.SubJobReported { return jobtest.Succeed("done") }}.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := musttest.Get(jobtest.Script{Plan: plan, Default: func(events.Work) events.SubJobReported { return jobtest.Succeed("done") }}.Run())(t)
 	h := joblog.New()
 	for n, e := range result.Events {
 		e.Seq = uint64(n + 1)
-		if err := h.Step(e); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, h.Step(e))
 	}
 	return h
 }

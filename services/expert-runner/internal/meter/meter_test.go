@@ -10,16 +10,14 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
 )
 
 // series returns our metrics that exist, with their labels.
 func series(t *testing.T, m *host.Metrics) (list []string) {
 	t.Helper()
-	families, err := m.Gatherer().Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := musttest.Get(m.Gatherer().Gather())(t)
 	for _, f := range families {
 		for _, s := range f.GetMetric() {
 			text := f.GetName()

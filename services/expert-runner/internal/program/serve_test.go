@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/program"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
@@ -58,10 +59,7 @@ func TestAProgramWithoutNetworkHasItsLineAndItself(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		self, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
+		self := musttest.Get(os.Executable())(t)
 		cmd := &exec.Cmd{Path: self, Args: []string{self, besideArgument}, Dir: t.TempDir(), ExtraFiles: []*os.File{theirs}}
 		r := program.Runner{Box: box, Grace: 100 * time.Millisecond}
 		task := &expert.Task{Work: &events.Work{}, Log: slog.New(slog.DiscardHandler)}

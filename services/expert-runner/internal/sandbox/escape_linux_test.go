@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
@@ -105,10 +106,7 @@ func try(t *testing.T, box *sandbox.Box, name, args string) string {
 // tryWith is try with a maximum number of processes.
 func tryWith(t *testing.T, box *sandbox.Box, processes int64, name, args string) string {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := musttest.Get(os.Executable())(t)
 	return output(t, box, processes, &exec.Cmd{Path: self, Args: []string{"escape"}, Env: []string{
 		escapeKey + "=" + name, outsideKey + "=" + args, "GORACE=" + os.Getenv("GORACE"),
 	}})
@@ -125,10 +123,7 @@ func output(t *testing.T, box *sandbox.Box, processes int64, cmd *exec.Cmd) stri
 		t.Fatal(err)
 	}
 	cmd.Stdout, cmd.Stderr = write, write
-	entry, err := box.Wrap(cmd, sandbox.Policy{Write: []string{dir}, Untrusted: true, Limits: sandbox.Limits{Memory: 1 << 30, Total: 512 << 20, Processes: processes}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	entry := musttest.Get(box.Wrap(cmd, sandbox.Policy{Write: []string{dir}, Untrusted: true, Limits: sandbox.Limits{Memory: 1 << 30, Total: 512 << 20, Processes: processes}}))(t)
 	defer entry.Close()
 	group, err := process.Start(cmd)
 	entry.Started()
@@ -156,25 +151,16 @@ func newOutside(t *testing.T) *outside {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	o := &outside{Dir: dir}
 	for name, text := range map[string]string{"secret": "classified", "script": "#!/bin/sh\necho classified\n"} {
-		if err := os.WriteFile(filepath.Join(o.Dir, name), []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(o.Dir, name), []byte(text), 0o700))
 	}
-	if err := os.Mkdir(filepath.Join(o.Dir, "empty"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Mkdir(filepath.Join(o.Dir, "empty"), 0o700))
 	target := exec.Command("/bin/sleep", "3600")
 	target.Env = []string{"WORD=classified"}
-	if err := target.Start(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, target.Start())
 	t.Cleanup(func() { _ = target.Process.Kill(); _ = target.Wait() })
 	o.Target = target.Process.Pid
 	listen := func(network, address string) net.Listener {
-		l, err := net.Listen(network, address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := musttest.Get(net.Listen(network, address))(t)
 		t.Cleanup(func() { _ = l.Close() })
 		return l
 	}
@@ -183,18 +169,9 @@ func newOutside(t *testing.T) *outside {
 	o.Unix = listen("unix", filepath.Join(o.Dir, "s")).Addr().String()
 	o.Shared = "jobgraph-escape-" + strconv.Itoa(os.Getpid()) + "-" + filepath.Base(filepath.Dir(o.Dir)) + filepath.Base(o.Dir)
 	listen("unix", "@"+o.Shared)
-	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	udp6, err := net.ListenPacket("udp", "[::1]:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	gram, err := net.ListenPacket("unixgram", filepath.Join(o.Dir, "g"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	udp := musttest.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
+	udp6 := musttest.Get(net.ListenPacket("udp", "[::1]:0"))(t)
+	gram := musttest.Get(net.ListenPacket("unixgram", filepath.Join(o.Dir, "g")))(t)
 	t.Cleanup(func() { _ = udp.Close(); _ = udp6.Close(); _ = gram.Close() })
 	o.UDP6 = udp6.LocalAddr().String()
 	o.UDP, o.Gram = udp.LocalAddr().String(), filepath.Join(o.Dir, "g")
@@ -222,14 +199,9 @@ const inherited = 200
 
 func inherit(t *testing.T, path string) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := musttest.Get(os.Open(path))(t)
 	defer func() { _ = f.Close() }()
-	if err := unix.Dup3(int(f.Fd()), inherited, 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, unix.Dup3(int(f.Fd()), inherited, 0))
 	t.Cleanup(func() { _ = unix.Close(inherited) })
 }
 
@@ -244,14 +216,9 @@ func TestNoAttemptOfAUserLeavesTheSandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	self, err := os.ReadFile("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := musttest.Get(os.ReadFile("/proc/self/exe"))(t)
 	program := filepath.Join(dir, "escape")
-	if err := errors.Join(os.WriteFile(program, self, 0o755), os.Chown(dir, nobody, nobody)); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, errors.Join(os.WriteFile(program, self, 0o755), os.Chown(dir, nobody, nobody)))
 	cmd := exec.Command(program, "-test.run=^TestNoAttemptLeavesTheSandbox$")
 	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir, "PATH=/usr/local/bin:/usr/bin:/bin", "GORACE=" + os.Getenv("GORACE")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
@@ -272,10 +239,7 @@ func TestNoAttemptLeavesTheSandbox(t *testing.T) {
 		t.Fatalf("only %d attempts", len(names))
 	}
 	boxes := sandbox.NewBoxes(helper)
-	none, err := boxes.Open(sandbox.None)
-	if err != nil {
-		t.Fatal(err)
-	}
+	none := musttest.Get(boxes.Open(sandbox.None))(t)
 	for _, level := range []sandbox.Level{sandbox.Namespaces, sandbox.Landlock} {
 		box, err := boxes.Open(level)
 		if err != nil {

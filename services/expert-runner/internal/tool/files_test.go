@@ -17,10 +17,7 @@ import (
 func shelf(t *testing.T) (dir string, call func(name, args string) string) {
 	t.Helper()
 	dir = t.TempDir()
-	files, err := tool.OpenFiles(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := musttest.Get(tool.OpenFiles(dir))(t)
 	t.Cleanup(func() { _ = files.Close() })
 	return dir, func(name, args string) string {
 		for _, one := range files.Tools() {
@@ -70,12 +67,8 @@ func TestALongFileIsReadInPieces(t *testing.T) {
 func TestNothingOutsideOfTheWorkspaceIsReached(t *testing.T) {
 	dir, call := shelf(t)
 	secret := musttest.Temp(t, "secret", "secret")
-	if err := os.Symlink(secret, filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Dir(secret), filepath.Join(dir, "folder")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink(secret, filepath.Join(dir, "link")))
+	musttest.Do(t, os.Symlink(filepath.Dir(secret), filepath.Join(dir, "folder")))
 	for _, path := range []string{"../" + filepath.Base(filepath.Dir(secret)) + "/secret", "link", "folder/secret", secret, "a/../../x"} {
 		for _, got := range []string{
 			call(tool.ReadFile, fmt.Sprintf(`{"path":%q}`, path)), call(tool.WriteFile, fmt.Sprintf(`{"path":%q,"content":"x"}`, "folder/"+filepath.Base(path))),

@@ -24,10 +24,7 @@ func TestColoursHaveContrast(t *testing.T) {
 	for _, theme := range themes {
 		colours := map[string]colour{}
 		for _, c := range regexp.MustCompile(`--([a-z-]+): #([0-9a-f]{6});`).FindAllSubmatch(theme[2], -1) {
-			n, err := strconv.ParseUint(string(c[2]), 16, 32)
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := musttest.Get(strconv.ParseUint(string(c[2]), 16, 32))(t)
 			colours[string(c[1])] = colour{float64(n >> 16), float64(n >> 8 & 255), float64(n & 255)}
 		}
 		check := func(what string, over, under colour, least float64) {

@@ -45,9 +45,7 @@ func talk(t *testing.T, change func(*routeSettings)) *talks {
 	} {
 		var c events.Card
 		musttest.Decode(t, []byte(card), &c)
-		if _, err := k.bus.Experts().Put(t.Context(), c.ID, []byte(card), 0); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(k.bus.Experts().Put(t.Context(), c.ID, []byte(card), 0))(t)
 	}
 	return k
 }
@@ -183,10 +181,7 @@ func (c *chunks) next() (content, fault string, done bool) {
 func (k *talks) stream(role verb.Role, said ...string) (c *chunks, stop context.CancelFunc) {
 	k.Helper()
 	ctx, stop := context.WithCancel(k.Context())
-	answer, err := http.DefaultClient.Do(k.request(role, http.MethodPost, chatPath, chatBody("default", true, said...)).WithContext(ctx))
-	if err != nil {
-		k.Fatal(err)
-	}
+	answer := musttest.Get(http.DefaultClient.Do(k.request(role, http.MethodPost, chatPath, chatBody("default", true, said...)).WithContext(ctx)))(k)
 	k.Cleanup(func() { _ = answer.Body.Close() }) // The stream may not be read to its end.
 	if answer.StatusCode != http.StatusOK || !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {
 		k.Fatalf("%d %v", answer.StatusCode, answer.Header)
@@ -364,9 +359,7 @@ func TestAStreamSaysWhyItEnds(t *testing.T) {
 	c, stop = k.stream(verb.Submitter, "b")
 	defer stop()
 	k.site.write(verb.Admin)
-	if _, err := keeper.Refresh(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(keeper.Refresh())(t)
 	if _, fault, _ := c.next(); !strings.Contains(fault, "authentication_error") {
 		t.Errorf("%s", fault)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/route"
 )
@@ -36,10 +37,7 @@ func progressed(n int) events.Event {
 func readAll(t *testing.T, r *http.Response) string {
 	t.Helper()
 	defer func() { _ = r.Body.Close() }() // The body has been read.
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := musttest.Get(io.ReadAll(r.Body))(t)
 	return string(body)
 }
 
@@ -96,10 +94,7 @@ func TestAStreamOfAnEndedJobEndsAndIsResumed(t *testing.T) {
 func TestAQuietStreamShowsThatItLivesAndEndsWithTheGateway(t *testing.T) {
 	s := open(t, nil, func(g *routeSettings) { g.Beat, g.Streams = shortBeat, 1 })
 	s.state("j", requested)
-	answer, err := http.DefaultClient.Do(s.streamed("/api/v1/jobs/j/events", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := musttest.Get(http.DefaultClient.Do(s.streamed("/api/v1/jobs/j/events", "")))(t)
 	lines := bufio.NewScanner(answer.Body)
 	alive := false
 	for !alive && lines.Scan() {
@@ -129,19 +124,14 @@ func TestNoEventIsLostOrDoubledAcrossKills(t *testing.T) {
 		}
 		written <- s.state("j", finished)
 	}()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := musttest.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	addr := listener.Addr().String()
 	var got []uint64
 	chance := rand.New(rand.NewPCG(7, 7))
 	killed := 0
 	for done := false; !done; {
 		if listener == nil {
-			if listener, err = net.Listen("tcp", addr); err != nil {
-				t.Fatal(err)
-			}
+			listener = musttest.Get(net.Listen("tcp", addr))(t)
 		}
 		server := &http.Server{Handler: s.gateway, ReadHeaderTimeout: time.Second}
 		served := make(chan struct{})
@@ -179,10 +169,7 @@ func (s *site) resume(addr string, got []uint64, most int) (all []uint64, done b
 		r.Header.Set("Last-Event-ID", strconv.FormatUint(got[len(got)-1], 10))
 	}
 	transport := &http.Transport{DisableKeepAlives: true}
-	answer, err := transport.RoundTrip(r)
-	if err != nil {
-		s.Fatal(err)
-	}
+	answer := musttest.Get(transport.RoundTrip(r))(s)
 	defer func() { _ = answer.Body.Close() }() // The stream may break off in the middle.
 	if answer.StatusCode == http.StatusNoContent {
 		return got, true
@@ -192,9 +179,7 @@ func (s *site) resume(addr string, got []uint64, most int) (all []uint64, done b
 	for count := 0; lines.Scan(); {
 		line := lines.Text()
 		if id, ok := strings.CutPrefix(line, "id: "); ok {
-			if seq, err = strconv.ParseUint(id, 10, 64); err != nil {
-				s.Fatal(err)
-			}
+			seq = musttest.Get(strconv.ParseUint(id, 10, 64))(s)
 		}
 		switch {
 		case line == "event: end":
@@ -213,18 +198,10 @@ func (s *site) resume(addr string, got []uint64, most int) (all []uint64, done b
 func TestASlowReaderIsDropped(t *testing.T) {
 	s := open(t, nil, func(g *routeSettings) { g.Write = time.Second })
 	s.state("j", requested)
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.server.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := musttest.Get(net.Dial("tcp", strings.TrimPrefix(s.server.URL, "http://")))(t)
 	defer func() { _ = conn.Close() }() // The server may have closed it.
-	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
-		t.Fatal(err)
-	}
-	_, err = fmt.Fprintf(conn, "GET /api/v1/jobs/j/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\n\r\n", token(verb.Viewer))
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
+	musttest.Get(fmt.Fprintf(conn, "GET /api/v1/jobs/j/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\n\r\n", token(verb.Viewer)))(t)
 	text := strings.Repeat("x", 50<<10)
 	for n := range 200 { // More than the buffers of a connection hold.
 		e := progressed(n)

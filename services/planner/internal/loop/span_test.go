@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/jobgraph/jobgraph/pkg/events/store"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -44,9 +45,7 @@ func TestASpanEndsWithWhatCameOfTheDelivery(t *testing.T) {
 				if test.subject != "" {
 					d.Subject = test.subject
 				}
-				if err := w.run(t, nil, d); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, w.run(t, nil, d))
 				if diff := cmp.Diff([]string{test.want}, ended); diff != "" {
 					t.Error(diff)
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // tape is a log written by a test, with its chart.
@@ -41,12 +42,9 @@ func (r *tape) add(kind events.Kind, subjob string, run int, data any) graph.Eff
 func (r *tape) say(source string, kind events.Kind, subjob string, run int, data any) graph.Effect {
 	r.t.Helper()
 	r.seq++
-	effect, err := r.chart.Step(events.Event{
+	effect := musttest.Get(r.chart.Step(events.Event{
 		Kind: kind, Job: "j", SubJob: subjob, Run: run, Seq: r.seq, Time: time.Unix(int64(r.seq), 0).UTC(), Data: data, Source: source,
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	}))(r.t)
 	return effect
 }
 

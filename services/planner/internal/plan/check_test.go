@@ -565,10 +565,7 @@ func FuzzCheck(f *testing.F) {
 		if got.Plan == nil {
 			return
 		}
-		text, err := json.Marshal(got.Plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := musttest.Get(json.Marshal(got.Plan))(t)
 		again := Check(text, cards(), options())
 		if d := cmp.Diff(got.Plan, again.Plan); d != "" {
 			t.Fatalf("checked again: %s\n%v", d, again.Faults)

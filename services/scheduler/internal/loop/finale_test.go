@@ -36,10 +36,7 @@ func worded(t *testing.T, steps int, also ...events.SubJobReported) (*Partition,
 	for i := range also {
 		f.add(events.KindSubJobReported, events.FinalID, i+1, &also[i])
 	}
-	state, err := graph.Fold(f.EventsOf(t.Context(), "j", 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := musttest.Get(graph.Fold(f.EventsOf(t.Context(), "j", 0)))(t)
 	p := f.partition(t)
 	for _, cmd := range state.Pending() {
 		if cmd.Kind == graph.RunSubJob {
@@ -48,10 +45,7 @@ func worded(t *testing.T, steps int, also ...events.SubJobReported) (*Partition,
 			if err != nil {
 				t.Fatal(err)
 			}
-			w, err := p.builder.resolveOrder(t.Context(), j, &cmd, requested)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := musttest.Get(p.builder.resolveOrder(t.Context(), j, &cmd, requested))(t)
 			return p, w
 		}
 	}
@@ -115,9 +109,7 @@ func TestTheEndOfAJobNamesTheFilesOfItsResult(t *testing.T) {
 			seq = 3
 		}
 		end := events.JobEnded{}
-		if err := p.builder.fillResult(t.Context(), &job{id: "j"}, []graph.Input{{SubJob: subjob, Run: 1, Seq: seq}}, &end); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, p.builder.fillResult(t.Context(), &job{id: "j"}, []graph.Input{{SubJob: subjob, Run: 1, Seq: seq}}, &end))
 		if d := cmp.Diff(want, end.Artifacts); d != "" {
 			t.Error(d)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // sender returns an outbox and a job that is ready to send its first work.
@@ -32,15 +33,11 @@ func acked(p *Partition) *inFlightBatch { return (<-p.beside.results).(*inFlight
 
 func TestAJobIsInFlightFromTheSendingToTheLastAck(t *testing.T) {
 	f, p, j := sender(t)
-	if err := p.outbox.send(t.Context(), []*job{j}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.outbox.send(t.Context(), []*job{j}))
 	if j.phase != inFlight || p.outbox.underWay != 1 || !f.said(".j.a.1") {
 		t.Fatalf("it is %s, %d batches are under way, said %q", j.phase, p.outbox.underWay, f.published)
 	}
-	if err := p.settle(t.Context(), acked(p)); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.settle(t.Context(), acked(p)))
 	if j.phase != ready || p.outbox.underWay != 0 || !j.changed || !j.dirty {
 		t.Errorf("it is %s, %d batches are under way, looked at again %v", j.phase, p.outbox.underWay, j.dirty)
 	}
@@ -48,13 +45,9 @@ func TestAJobIsInFlightFromTheSendingToTheLastAck(t *testing.T) {
 
 func TestAStateThatIsDroppedInFlightIsNotToldWhatWasDelivered(t *testing.T) {
 	_, p, j := sender(t)
-	if err := p.outbox.send(t.Context(), []*job{j}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.outbox.send(t.Context(), []*job{j}))
 	p.cache.drop(j)
-	if err := p.settle(t.Context(), acked(p)); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.settle(t.Context(), acked(p)))
 	if j.phase != cold || j.state != nil || j.changed || !j.dirty {
 		t.Errorf("it is %s, looked at again %v", j.phase, j.dirty)
 	}

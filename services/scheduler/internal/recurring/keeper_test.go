@@ -17,6 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/recurring"
 )
 
@@ -84,10 +85,7 @@ func (k *keeper) stop() error {
 // keep starts a keeper over a bus; hook may be nil.
 func keep(t *testing.T, b *bus.Bus, j *jobs, hook func(point string) error) *keeper {
 	t.Helper()
-	facts, err := b.Schedules().Follow(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	facts := musttest.Get(b.Schedules().Follow(t.Context()))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	k := &keeper{recurring.New(b.Schedules(), j, time.LoadLocation, slog.New(slog.DiscardHandler)), make(chan error, 1), cancel, map[string]int{}}
 	var mu sync.Mutex
@@ -118,10 +116,7 @@ func hourly(s schedule.Spec) schedule.Creation {
 
 func create(t *testing.T, k *keeper, c schedule.Creation) *recurring.Info {
 	t.Helper()
-	info, err := k.Create(t.Context(), "s", c, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := musttest.Get(k.Create(t.Context(), "s", c, ""))(t)
 	return info
 }
 
@@ -129,10 +124,7 @@ func create(t *testing.T, k *keeper, c schedule.Creation) *recurring.Info {
 func after(t *testing.T, k *keeper, d time.Duration) *recurring.Info {
 	t.Helper()
 	<-time.After(d)
-	info, err := k.Get(t.Context(), "s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := musttest.Get(k.Get(t.Context(), "s"))(t)
 	return info
 }
 
@@ -293,10 +285,7 @@ func TestTheEndOfARunIsStatedOnceAndOtherJobsAreNone(t *testing.T) {
 		k := keep(t, b, j, nil)
 		made := create(t, k, hourly(schedule.Spec{MaxRuns: 1}))
 		after(t, k, 61*time.Minute)
-		sub, err := b.Queues().Consume(t.Context(), b.Queues().EndsConsumer())
-		if err != nil {
-			t.Fatal(err)
-		}
+		sub := musttest.Get(b.Queues().Consume(t.Context(), b.Queues().EndsConsumer()))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- k.Ends(ctx, sub) }()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
 
@@ -87,17 +88,12 @@ func note(t *testing.T, b *Store, talk loop.SessionRecord) {
 	if talk.Changed.IsZero() {
 		talk.Changed = time.Date(2026, 1, 1, 0, 0, int(talk.Seq), 0, time.UTC)
 	}
-	if err := b.Note(t.Context(), &talk); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, b.Note(t.Context(), &talk))
 }
 
 func read(t *testing.T, b *Store) *Record {
 	t.Helper()
-	r, err := b.Get(t.Context(), "s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := musttest.Get(b.Get(t.Context(), "s"))(t)
 	return r
 }
 
@@ -124,9 +120,7 @@ func TestATitleIsSetOnceByTheFirstJobWithAGraph(t *testing.T) {
 	if got := read(t, b).Title; got != "First plan" {
 		t.Errorf("title %q", got)
 	}
-	if _, err := b.Rename(t.Context(), "s", "  Mine\nand more "); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(b.Rename(t.Context(), "s", "  Mine\nand more "))(t)
 	note(t, b, loop.SessionRecord{Job: "j3", Status: events.Finished, Title: "Second plan", Seq: 20})
 	if got := read(t, b).Title; got != "Mine" {
 		t.Errorf("a name given by a person became %q", got)
@@ -275,10 +269,7 @@ func TestWhatWasHandedOffHasARecordOfItsOwnInTheSameThread(t *testing.T) {
 	must(t, open(t, b, "s", "j1", "ann"))
 	child := loop.SessionRecord{Session: "j1~a", Parent: "s", User: "ann", Thread: "t-j1", Job: "j1", SubJob: "a", Goal: "look", Title: "look", Status: events.Failed, Seq: 9, Changed: time.Unix(9, 0).UTC()}
 	note(t, b, loop.SessionRecord{Job: "j1", Status: events.Failed, Title: "T", Seq: 9, Handed: []string{"j1~a"}, Children: []loop.SessionRecord{child}})
-	got, err := b.Get(t.Context(), "j1~a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := musttest.Get(b.Get(t.Context(), "j1~a"))(t)
 	want := &Record{
 		ID: "j1~a", Parent: "s", User: "ann", Title: "look", State: Active, Updated: time.Unix(9, 0).UTC(), Total: 1, Threads: []string{"t-j1"},
 		Jobs: []Line{{ID: "j1", SubJob: "a", Thread: "t-j1", Goal: "look", Status: events.Failed, Seq: 9}},

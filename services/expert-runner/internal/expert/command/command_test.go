@@ -73,10 +73,7 @@ func shell(ctx context.Context, t *testing.T, c command.Config, in *expert.Task,
 	if c.Workspaces == "" {
 		c.Workspaces = t.TempDir()
 	}
-	x, err := command.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := musttest.Get(command.New(c))(t)
 	e := x.Run(ctx, in)
 	if e.Report == nil {
 		t.Fatalf("ending without a report: %+v", e)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/person"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
@@ -25,10 +26,7 @@ func work() *events.Work {
 
 func run(t *testing.T, c person.Config, w *events.Work) task.Ending {
 	t.Helper()
-	x, err := person.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := musttest.Get(person.New(c))(t)
 	return x.Run(t.Context(), &expert.Task{Work: w})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/web"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
@@ -49,10 +50,7 @@ func work() *events.Work {
 
 func run(t *testing.T, c web.Config, h *hand) task.Ending {
 	t.Helper()
-	x, err := web.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := musttest.Get(web.New(c))(t)
 	return x.Run(t.Context(), &expert.Task{Work: work(), Hand: h})
 }
 
@@ -268,10 +266,7 @@ func TestTheEndOfTheRunClosesTheRequest(t *testing.T) {
 		<-r.Context().Done()
 		close(closed)
 	})
-	x, err := web.New(web.Config{URL: at})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := musttest.Get(web.New(web.Config{URL: at}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-called; cancel() }()
 	x.Run(ctx, &expert.Task{Work: work(), Hand: &hand{}})

@@ -137,9 +137,7 @@ func TestWhatCannotBeAnArtifactIsRefusedWithAReason(t *testing.T) {
 	for name, test := range tests {
 		s := &shelf{}
 		r := leave(t, s, []string{"out/**", "x"}, func(dir string) {
-			if err := test.fill(dir); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, test.fill(dir))
 		})
 		if r.Outcome != events.ExecutionError || r.Error.Code != test.code || !strings.Contains(r.Error.Message, test.wants) || r.Error.Field != "artifacts" || r.Artifacts != nil {
 			t.Errorf("%s: %+v %+v", name, r, r.Error)
@@ -168,10 +166,7 @@ func TestManyFilesAreLookedThroughWithinABound(t *testing.T) {
 	for i := range 600 { // More than one read returns.
 		musttest.Write(t, filepath.Join(dir, fmt.Sprintf("out/%d", i)), "")
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := musttest.Get(os.OpenRoot(dir))(t)
 	defer root.Close()
 	if names, err := gather(root, []string{"out/*.pdf"}, 601); err != nil || names != nil {
 		t.Errorf("%v %v", names, err)
