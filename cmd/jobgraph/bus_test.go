@@ -112,23 +112,6 @@ var different = []struct {
 	{regexp.MustCompile(`\d\d:\d\d:\d\d|\d+(\.\d+)?(ms|µs|s)\b`), `…`},
 }
 
-// constant replaces what differs between runs and cuts long replies.
-func constant(reply []byte) string {
-	var compact bytes.Buffer
-	text := string(reply)
-	if json.Compact(&compact, reply) == nil {
-		text = compact.String()
-	}
-	for _, d := range different {
-		text = d.what.ReplaceAllString(text, d.with)
-	}
-	const most = 480
-	if runes := []rune(text); len(runes) > most {
-		text = string(runes[:most]) + "…"
-	}
-	return text
-}
-
 // described reads /asyncapi.json, and returns what fails the test unless a reply is the answer or the refusal that it describes.
 func described(t *testing.T) (check func(name string, reply []byte, fault *events.Fault)) {
 	t.Helper()
@@ -193,7 +176,20 @@ func TestEveryRequestOnTheBusIsAnsweredAsItsPageShows(t *testing.T) {
 		if fault != nil {
 			code = "Nats-Service-Error-Code: " + string(fault.Code) + "\n"
 		}
-		fmt.Fprintf(page, "```\n$ nats req jobs.api.%s '%s'\n%s%s\n```\n", e.verb, e.input, code, constant(reply))
+		// Replace what differs between runs, and cut long replies.
+		var compact bytes.Buffer
+		text := string(reply)
+		if json.Compact(&compact, reply) == nil {
+			text = compact.String()
+		}
+		for _, d := range different {
+			text = d.what.ReplaceAllString(text, d.with)
+		}
+		const most = 480
+		if runes := []rune(text); len(runes) > most {
+			text = string(runes[:most]) + "…"
+		}
+		fmt.Fprintf(page, "```\n$ nats req jobs.api.%s '%s'\n%s%s\n```\n", e.verb, e.input, code, text)
 	}
 	for _, v := range verb.All() {
 		if v.On != "" && !shown[v.Name] {

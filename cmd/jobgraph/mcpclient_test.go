@@ -14,19 +14,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
-	gateway "github.com/jobgraph/jobgraph/services/gateway/app"
 )
-
-// gatewayProgram is the service gateway, as a process of its own that a test can kill.
-func gatewayProgram() {
-	var settings gateway.Settings
-	os.Exit(host.Main(host.OS(), host.Program{
-		Name: "gateway", About: "serves the HTTP API", HTTPAddr: gateway.DefaultAddr, Declare: settings.Declare,
-		Run: func(ctx context.Context, p *host.Process) error { return gateway.Run(ctx, p, settings, gateway.Deps{}) },
-	}))
-}
 
 // countPlan asks a person in a form how many boxes there are, and returns the answer.
 const countPlan = `{"subjobs":[{"id":"count","goal":"Count the boxes in the hall","expert":"Counter","output_schema":` +

@@ -22,8 +22,10 @@ import (
 // halves is the last text of the model, in two pieces: it sends the second one once the first is on the screen.
 var halves = [2]string{"The note has two lines now. ", "The second one was changed from two to blue, as you wished."}
 
-// stenographer is a model that asks a person, writes a note, changes it if a person approves, and reports so in two pieces.
-func stenographer(second <-chan struct{}) http.Handler {
+// A session at a terminal of 80 columns: streamed text, a question, an approval with a diff, the result and its cost. The page
+// shows this recording; `go test ./cmd/jobgraph -run Recording -update` updates it.
+func TestThePageShowsTheRecordingOfATerminal(t *testing.T) {
+	second := make(chan struct{})
 	cost := 0.0004
 	used := &llmtest.Usage{Prompt: 300, Completion: 40, CostUSD: &cost}
 	answers := []llmtest.Answer{
@@ -36,7 +38,7 @@ func stenographer(second <-chan struct{}) http.Handler {
 	}
 	model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) { return answers[q.N-1], nil }))
 	asked := 0
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // An agent asks its questions one at a time.
+	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // An agent asks its questions one at a time.
 		if asked++; asked <= len(answers) {
 			model.ServeHTTP(w, r)
 			return
@@ -51,14 +53,7 @@ func stenographer(second <-chan struct{}) http.Handler {
 		}
 		_, _ = fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"+
 			"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":350,\"completion_tokens\":30,\"total_tokens\":380,\"cost\":0.0004}}\n\ndata: [DONE]\n\n")
-	})
-}
-
-// A session at a terminal of 80 columns: streamed text, a question, an approval with a diff, the result and its cost. The page
-// shows this recording; `go test ./cmd/jobgraph -run Recording -update` updates it.
-func TestThePageShowsTheRecordingOfATerminal(t *testing.T) {
-	second := make(chan struct{})
-	served := httptest.NewServer(stenographer(second))
+	}))
 	defer served.Close()
 	dir := t.TempDir()
 	card := "---\nname: Clerk\nkind: llm\ntools: [ask_person, edit]\nartifacts: [out/**]\n" +

@@ -61,9 +61,6 @@ func abroad(of *access.Tenant, id *access.Identity, subject string, who func(*ac
 	})
 }
 
-func speakers(row *access.Row) []access.Role  { return row.Publish }
-func listeners(row *access.Row) []access.Role { return row.Subscribe }
-
 // subjects returns the samples of all rows and the foreign subjects.
 func subjects(of *access.Tenant) []string {
 	list := slices.Clone(foreign)
@@ -136,7 +133,7 @@ func TestEveryRoleMayPublishWhatItNeedsAndNothingElse(t *testing.T) {
 			if got := refused[subject]; got == may {
 				t.Errorf("%s: refused is %t, the table permits it: %t", mark, got, may)
 			}
-			if expect[mark] = may && abroad(&tenant, id, subject, speakers); may {
+			if expect[mark] = may && abroad(&tenant, id, subject, func(row *access.Row) []access.Role { return row.Publish }); may {
 				allowed++
 			} else {
 				denied++
@@ -183,7 +180,7 @@ func TestEveryRoleHearsWhatItNeedsAndNothingElse(t *testing.T) {
 			may := slices.ContainsFunc(permitted, func(p string) bool { return within(p, subject) })
 			if got := refused[subject]; got == may {
 				t.Errorf("%s on %s: refused is %t, the table permits it: %t", id.Name, subject, got, may)
-			} else if may && abroad(&tenant, id, subject, listeners) {
+			} else if may && abroad(&tenant, id, subject, func(row *access.Row) []access.Role { return row.Subscribe }) {
 				musttest.Do(t, admin.Publish(subject, []byte("x")))
 				if _, err := subs[subject].NextMsg(bound); err != nil {
 					t.Errorf("%s does not hear what is said on %s: %v", id.Name, subject, err)

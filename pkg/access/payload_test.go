@@ -88,18 +88,6 @@ func (r *source) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// spoil is what a spoiler does each time when the storing of a payload goes on: it puts a chunk between those of the writer and
-// describes the payload falsely in several ways, also by the chunks of the writer.
-func (s *spoiler) spoil(subject string) {
-	at := say(s.t, s.bus, subject, "foreign")
-	nuid := strings.TrimPrefix(subject, "$O.JOBS_BLOBS.C.")
-	s.describe(nuid, at)
-	s.describe(nuid, 1, 2)
-	s.describe("other", at)
-	say(s.t, s.bus, s.meta(), fmt.Sprintf(`{"nuid":%q,"size":%d,"chunks":2}`, nuid, s.size))
-	say(s.t, s.bus, s.meta(), `{"deleted":true}`)
-}
-
 // TestNoOneSpoilsAPayloadWhileItIsStored has a runner and a client attack the payload of another while it is stored, at each chunk and as
 // fast as they can.
 func TestNoOneSpoilsAPayloadWhileItIsStored(t *testing.T) {
@@ -145,7 +133,13 @@ func TestNoOneSpoilsAPayloadWhileItIsStored(t *testing.T) {
 				}
 			}
 			for _, a := range attackers {
-				a.spoil(subject)
+				at := say(a.t, a.bus, subject, "foreign")
+				nuid := strings.TrimPrefix(subject, "$O.JOBS_BLOBS.C.")
+				a.describe(nuid, at)
+				a.describe(nuid, 1, 2)
+				a.describe("other", at)
+				say(a.t, a.bus, a.meta(), fmt.Sprintf(`{"nuid":%q,"size":%d,"chunks":2}`, nuid, a.size))
+				say(a.t, a.bus, a.meta(), `{"deleted":true}`)
 			}
 		}
 		ref, err := b.Blobs().PutFrom(t.Context(), attackers[0].job, from)
@@ -164,7 +158,14 @@ func TestNoOneSpoilsAPayloadWhileItIsStored(t *testing.T) {
 				t.Errorf("%s: %d bytes were written: %v", writer, out.Len(), err)
 			}
 		}
-		if whole(t, ear, subject, data) {
+		js := musttest.Get(jetstream.New(ear))(t)
+		sub := musttest.Get(js.OrderedConsumer(t.Context(), "OBJ_JOBS_BLOBS", jetstream.OrderedConsumerConfig{FilterSubjects: []string{subject}}))(t)
+		var all []byte
+		list := musttest.Get(sub.FetchNoWait(1000))(t)
+		for m := range list.Messages() {
+			all = append(all, m.Data()...)
+		}
+		if bytes.Equal(all, data) {
 			t.Errorf("%s: a reader who takes every chunk on the subject gets the payload, so nothing attacked it", writer)
 		}
 	}
@@ -205,19 +206,6 @@ func TestAPayloadStaysThatSomeoneElseHasDescribed(t *testing.T) {
 			t.Errorf("%s: %d bytes came back: %v", job, len(got), err)
 		}
 	}
-}
-
-// whole reports whether all that is stored on the subject of the chunks is a payload.
-func whole(t *testing.T, nc *nats.Conn, subject string, data []byte) bool {
-	t.Helper()
-	js := musttest.Get(jetstream.New(nc))(t)
-	sub := musttest.Get(js.OrderedConsumer(t.Context(), "OBJ_JOBS_BLOBS", jetstream.OrderedConsumerConfig{FilterSubjects: []string{subject}}))(t)
-	var all []byte
-	list := musttest.Get(sub.FetchNoWait(1000))(t)
-	for m := range list.Messages() {
-		all = append(all, m.Data()...)
-	}
-	return bytes.Equal(all, data)
 }
 
 // TestADescriptionThatOnlySaysWhoSignedItIsOneOfNoOne stores a true description with the name of a signer who has not signed it.

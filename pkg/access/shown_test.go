@@ -21,11 +21,6 @@ func few() []access.Identity {
 	return slices.DeleteFunc(cast(), func(i access.Identity) bool { return i.Name == "runner-bc" })
 }
 
-// itemsBefore makes accounts let a runner publish live items as in the release before, on the subjects of every job and no others.
-func itemsBefore(accounts string) string {
-	return strings.NewReplacer("jobs.item.*.*.a", "jobs.item.>", "jobs.live.*.*.a", "jobs.live.*.*").Replace(accounts)
-}
-
 // logging connects as an identity and records the log of the connection.
 func (s *stage) logging(of *access.Tenant, name string) (*bus.Bus, *bytes.Buffer) {
 	s.t.Helper()
@@ -40,7 +35,9 @@ func (s *stage) logging(of *access.Tenant, name string) (*bus.Bus, *bytes.Buffer
 // With permissions of the release before, a runner's items are stored on the subject that the work names, and pieces for those who are there
 // are left out: the first one is refused, and for a while no further one is sent.
 func TestARunnerShowsItemsWithPermissionsOfTheReleaseBefore(t *testing.T) {
-	s := playWith(t, itemsBefore, access.Tenant{Name: "jobgraph", Identities: few()})
+	s := playWith(t, func(accounts string) string {
+		return strings.NewReplacer("jobs.item.*.*.a", "jobs.item.>", "jobs.live.*.*.a", "jobs.live.*.*").Replace(accounts)
+	}, access.Tenant{Name: "jobgraph", Identities: few()})
 	tenant := &s.tenants[0]
 	admin := s.bus(tenant, "admin")
 	a, log := s.logging(tenant, "runner-a")

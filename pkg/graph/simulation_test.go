@@ -314,7 +314,7 @@ func (w *simulation) publish(s *scheduler, c *Command) {
 		return
 	}
 	w.runs++
-	w.work[c.CommandID] = &piece{order: c.Order, closed: w.subject[closedSubject(c.SubJob, c.Run)]}
+	w.work[c.CommandID] = &piece{order: c.Order, closed: w.subject[fmt.Sprintf("%s/%s/%d/", events.KindSubJobClosed, c.SubJob, c.Run)]}
 	for _, in := range c.Order.Inputs {
 		d := s.job.dag.find(in.SubJob)
 		if d.Status != events.Finished && in.SubJob != c.SubJob { // A stand-in's text goes back to the planner.
@@ -334,10 +334,6 @@ func (w *simulation) publish(s *scheduler, c *Command) {
 			w.t.Fatalf("%s/%d gets %+v, which is %s of %s/%d", c.SubJob, c.Run, in, from.Kind, from.SubJob, from.Run)
 		}
 	}
-}
-
-func closedSubject(subjob string, run int) string {
-	return fmt.Sprintf("%s/%s/%d/", events.KindSubJobClosed, subjob, run)
 }
 
 // close appends closed(run) to the journal, purges the work and publishes the fact.

@@ -55,8 +55,6 @@ func Example() {
 	// greet 1 SUCCESS
 }
 
-func ok(events.Work) events.SubJobReported { return jobtest.Succeed(true) }
-
 func play(t *testing.T, s jobtest.Script) *jobtest.Result {
 	t.Helper()
 	s.Request.Goal = t.Name()
@@ -119,7 +117,7 @@ func TestASplitIsPlannedByTheScript(t *testing.T) {
 			}
 			return &events.Plan{SubJobs: []events.SubJob{sub("one", "x"), sub("two", "x", "one")}}, nil
 		},
-		Experts: map[string]jobtest.Expert{"x": ok, "y": func(events.Work) events.SubJobReported { return jobtest.TooComplicated("too much") }},
+		Experts: map[string]jobtest.Expert{"x": func(events.Work) events.SubJobReported { return jobtest.Succeed(true) }, "y": func(events.Work) events.SubJobReported { return jobtest.TooComplicated("too much") }},
 	})
 	if r.State.Status != events.Finished {
 		t.Fatalf("job is %s: %v", r.State.Status, r.State.Error)

@@ -49,12 +49,58 @@ func BenchmarkStream(b *testing.B) {
 		plain     func(data []byte) (string, error)
 	}{
 		{"chat", sse(append(thousand(`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"gpt-4o","system_fingerprint":"fp_1",`+
-			`"choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}]}`), end("stop"), "[DONE]")...), plainChat},
+			`"choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}]}`), end("stop"), "[DONE]")...), func(data []byte) (text string, err error) {
+			var chunk struct {
+				Choices []struct {
+					Delta struct {
+						Content string `json:"content"`
+					} `json:"delta"`
+					FinishReason *string `json:"finish_reason"`
+				} `json:"choices"`
+			}
+			err = json.Unmarshal(data, &chunk)
+			for _, c := range chunk.Choices {
+				text += c.Delta.Content
+			}
+			return text, err
+		}},
 		{"anthropic", named(slices.Concat([]string{began, textBlock}, thousand(
-			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" word"}}`), []string{ended("end_turn"), stopped})...), plainAnthropic},
+			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" word"}}`), []string{ended("end_turn"), stopped})...), func(data []byte) (string, error) {
+			var event struct {
+				Type  string `json:"type"`
+				Delta struct {
+					Text       string `json:"text"`
+					StopReason string `json:"stop_reason"`
+				} `json:"delta"`
+			}
+			err := json.Unmarshal(data, &event)
+			return event.Delta.Text, err
+		}},
 		{"gemini", sse(append(thousand(`{"candidates":[{"content":{"parts":[{"text":" word"}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":4,`+
 			`"candidatesTokenCount":25,"totalTokenCount":29,"promptTokensDetails":[{"modality":"TEXT","tokenCount":4}]},"modelVersion":"gemini-2.5-flash","responseId":"r"}`),
-			chunkOf("", "STOP"))...), plainGemini},
+			chunkOf("", "STOP"))...), func(data []byte) (text string, err error) {
+			var chunk struct {
+				Candidates []struct {
+					Content struct {
+						Parts []struct {
+							Text string `json:"text"`
+						} `json:"parts"`
+					} `json:"content"`
+					FinishReason string `json:"finishReason"`
+				} `json:"candidates"`
+				Usage struct {
+					Prompt int `json:"promptTokenCount"`
+					Answer int `json:"candidatesTokenCount"`
+				} `json:"usageMetadata"`
+			}
+			err = json.Unmarshal(data, &chunk)
+			for _, c := range chunk.Candidates {
+				for _, p := range c.Content.Parts {
+					text += p.Text
+				}
+			}
+			return text, err
+		}},
 	} {
 		b.Run(c.api+"/plain", func(b *testing.B) {
 			b.ReportAllocs()
@@ -64,19 +110,17 @@ func BenchmarkStream(b *testing.B) {
 				}
 			}
 		})
-		b.Run(c.api+"/ours", func(b *testing.B) { streams(b, c.api, c.body) })
-	}
-}
-
-func streams(b *testing.B, api, body string) {
-	r := ask("Tell it.")
-	r.Stream = true
-	b.ReportAllocs()
-	for b.Loop() {
-		e := musttest.Get(llm.New(single(func(m *llm.ModelConfig) { m.API = api }), llm.Settings{Doer: again(body)}))(b)
-		if got, err := e.Do(b.Context(), r, func(llm.Delta) {}); err != nil || len(got.Text) != 5000 {
-			b.Fatal(len(got.Text), err)
-		}
+		b.Run(c.api+"/ours", func(b *testing.B) {
+			r := ask("Tell it.")
+			r.Stream = true
+			b.ReportAllocs()
+			for b.Loop() {
+				e := musttest.Get(llm.New(single(func(m *llm.ModelConfig) { m.API = c.api }), llm.Settings{Doer: again(c.body)}))(b)
+				if got, err := e.Do(b.Context(), r, func(llm.Delta) {}); err != nil || len(got.Text) != 5000 {
+					b.Fatal(len(got.Text), err)
+				}
+			}
+		})
 	}
 }
 
@@ -104,56 +148,4 @@ func plainly(stream io.Reader, decode func(data []byte) (string, error)) (string
 		text.WriteString(piece)
 	}
 	return text.String(), lines.Err()
-}
-
-func plainChat(data []byte) (text string, err error) {
-	var chunk struct {
-		Choices []struct {
-			Delta struct {
-				Content string `json:"content"`
-			} `json:"delta"`
-			FinishReason *string `json:"finish_reason"`
-		} `json:"choices"`
-	}
-	err = json.Unmarshal(data, &chunk)
-	for _, c := range chunk.Choices {
-		text += c.Delta.Content
-	}
-	return text, err
-}
-
-func plainAnthropic(data []byte) (string, error) {
-	var event struct {
-		Type  string `json:"type"`
-		Delta struct {
-			Text       string `json:"text"`
-			StopReason string `json:"stop_reason"`
-		} `json:"delta"`
-	}
-	err := json.Unmarshal(data, &event)
-	return event.Delta.Text, err
-}
-
-func plainGemini(data []byte) (text string, err error) {
-	var chunk struct {
-		Candidates []struct {
-			Content struct {
-				Parts []struct {
-					Text string `json:"text"`
-				} `json:"parts"`
-			} `json:"content"`
-			FinishReason string `json:"finishReason"`
-		} `json:"candidates"`
-		Usage struct {
-			Prompt int `json:"promptTokenCount"`
-			Answer int `json:"candidatesTokenCount"`
-		} `json:"usageMetadata"`
-	}
-	err = json.Unmarshal(data, &chunk)
-	for _, c := range chunk.Candidates {
-		for _, p := range c.Content.Parts {
-			text += p.Text
-		}
-	}
-	return text, err
 }

@@ -76,19 +76,14 @@ func TestRequestsOnTheWire(t *testing.T) {
 							t.Errorf("%s: %q", header, got)
 						}
 					}
-					golden(t, name, q.Body)
+					var shown bytes.Buffer
+					musttest.Do(t, json.Indent(&shown, q.Body, "", "  "))
+					shown.WriteByte('\n')
+					goldentest.Same(t, filepath.Join("testdata", "wire", name+".json"), shown.String())
 				})
 			}
 		}
 	}
-}
-
-func golden(t *testing.T, name string, body []byte) {
-	t.Helper()
-	var shown bytes.Buffer
-	musttest.Do(t, json.Indent(&shown, body, "", "  "))
-	shown.WriteByte('\n')
-	goldentest.Same(t, filepath.Join("testdata", "wire", name+".json"), shown.String())
 }
 
 func TestTheLimitOfTokensHasTheNameThatTheProviderKnows(t *testing.T) {

@@ -126,30 +126,6 @@ func (s *system) aye(job string) (prompt string) {
 	return prompt
 }
 
-// rebuilt compares the brief of a work message with the one that the client makes from the log; the statuses of other steps depend
-// on the moment.
-func (s *system) rebuilt(job, subjob, message string) {
-	var w events.Work
-	musttest.Decode(s, []byte(message), &w)
-	was := musttest.Get(brief.Read(w.Brief, nil))(s)
-	is := musttest.Get(client.New(s.Bus).Logs().Brief(s.Context(), job, subjob))(s)
-	for _, b := range []*brief.Brief{was, is} {
-		if b.Place.Status != brief.InProgress || b.Marks.Completed+b.Marks.InProgress+b.Marks.NotStarted+b.Marks.Blocked != len(b.Plan.Steps) {
-			s.Errorf("%+v", b.Marks)
-		}
-		b.Marks = nil
-		for i := range b.Plan.Steps {
-			b.Plan.Steps[i].Status = ""
-		}
-	}
-	if diff := cmp.Diff(was, is, cmpopts.EquateEmpty()); diff != "" {
-		s.Errorf("the brief of the work (-) and that of the log (+):\n%s", diff)
-	}
-	if _, err := client.New(s.Bus).Logs().Brief(s.Context(), job, "none"); !errors.Is(err, client.ErrNotFound) {
-		s.Errorf("a SubJob that does not exist: %v", err)
-	}
-}
-
 // ofEachKind returns independent steps, one for an expert of each kind.
 func ofEachKind() []events.SubJob {
 	one := func(id, title, expert string) events.SubJob {
@@ -179,7 +155,28 @@ func TestAnExpertOfEveryKindIsToldWhatTheJobIsAbout(t *testing.T) {
 			o.hear("command", string(e.Report().Output))
 		}
 	}
-	s.rebuilt("j1", "sail", o.told["nats"])
+	// Compare the brief of a work message with the one that the client makes from the log; the statuses of other steps depend
+	// on the moment.
+	message := o.told["nats"]
+	var w events.Work
+	musttest.Decode(s, []byte(message), &w)
+	was := musttest.Get(brief.Read(w.Brief, nil))(s)
+	is := musttest.Get(client.New(s.Bus).Logs().Brief(s.Context(), "j1", "sail"))(s)
+	for _, b := range []*brief.Brief{was, is} {
+		if b.Place.Status != brief.InProgress || b.Marks.Completed+b.Marks.InProgress+b.Marks.NotStarted+b.Marks.Blocked != len(b.Plan.Steps) {
+			s.Errorf("%+v", b.Marks)
+		}
+		b.Marks = nil
+		for i := range b.Plan.Steps {
+			b.Plan.Steps[i].Status = ""
+		}
+	}
+	if diff := cmp.Diff(was, is, cmpopts.EquateEmpty()); diff != "" {
+		s.Errorf("the brief of the work (-) and that of the log (+):\n%s", diff)
+	}
+	if _, err := client.New(s.Bus).Logs().Brief(s.Context(), "j1", "none"); !errors.Is(err, client.ErrNotFound) {
+		s.Errorf("a SubJob that does not exist: %v", err)
+	}
 	everyone := []string{"Write about boats", "for children 给孩子们", "The plan of boats"}
 	listing := []string{"Look for boats", "Draw a boat", "Count the boats", "chart", "j1", "en-GB"}
 	who := []string{"ann", "harbour", "pier"}

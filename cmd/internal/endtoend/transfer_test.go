@@ -19,7 +19,9 @@ func TestAJobThatIsTakenAlongAtAnyMomentComesToTheSameEnd(t *testing.T) {
 	second := events.Duration(time.Second)
 	for _, c := range []travel{
 		{
-			name: "diamond", on: events.KindInputRequested, say: answered, request: events.Request{
+			name: "diamond", on: events.KindInputRequested, say: func(s *system) {
+				s.say("j", events.KindInputClosed, "q-b", &events.InputClosed{Action: events.Answered, Answer: []byte(`[7]`)})
+			}, request: events.Request{
 				Limits: events.Limits{RetryDelay: &second}, Plan: plan(step("a", "slow:"), step("b", "ask:", "a"), step("c", "fail:1", "a"), step("d", "slow:", "b", "c")),
 			},
 		},
@@ -47,7 +49,8 @@ func TestAJobThatIsTakenAlongAtAnyMomentComesToTheSameEnd(t *testing.T) {
 				s.EndedAs("j", events.Finished)
 				s.settled("j")
 				want = s.outcome("j")
-				whole = s.export("j")
+				x := musttest.Get(client.New(s.Bus).Archive().Export(s.Context(), "j", time.Now()))(s)
+				whole = x
 			})
 			for n := 1; n <= len(whole.Records); n++ {
 				for _, late := range []bool{false, true} {
@@ -94,10 +97,6 @@ type travel struct {
 	say func(s *system)
 }
 
-func answered(s *system) {
-	s.say("j", events.KindInputClosed, "q-b", &events.InputClosed{Action: events.Answered, Answer: []byte(`[7]`)})
-}
-
 func has(x *client.Export, kind events.Kind) bool {
 	for e, err := range x.Events() {
 		if err == nil && e.Kind == kind {
@@ -105,12 +104,6 @@ func has(x *client.Export, kind events.Kind) bool {
 		}
 	}
 	return false
-}
-
-func (s *system) export(job string) *client.Export {
-	s.Helper()
-	x := musttest.Get(client.New(s.Bus).Archive().Export(s.Context(), job, time.Now()))(s)
-	return x
 }
 
 // cut returns an export as it was after the nth event; with late its journals are from a later time.

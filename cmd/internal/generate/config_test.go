@@ -11,25 +11,18 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
-// sample returns the configuration in the documentation.
-func sample(t *testing.T, root string) string {
-	t.Helper()
-	page := musttest.Read(t, filepath.Join(root, "docs", "models.md"))
-	_, rest, _ := strings.Cut(string(page), "```yaml\n")
-	text, _, found := strings.Cut(rest, "```")
-	if !found {
-		t.Fatal("docs/models.md shows no configuration")
-	}
-	return text
-}
-
 func TestTheSchemaOfTheConfigurationTakesTheDocumentedFileAndNoTypo(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	text := musttest.Get(configSchema(root))(t)
 	var schema jsonschema.Schema
 	musttest.Decode(t, text, &schema)
 	resolved := musttest.Get(schema.Resolve(nil))(t)
-	good := sample(t, root)
+	page := musttest.Read(t, filepath.Join(root, "docs", "models.md"))
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	good, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("docs/models.md shows no configuration")
+	}
 	for config, fits := range map[string]bool{
 		good: true,
 		strings.Replace(good, "price:", "prices:", 1):                                                                                      false,

@@ -34,30 +34,6 @@ func TestEveryAction(t *testing.T) {
 		map[string]any{"id": "pack", "goal": "Pack", "expert": "Clerk"}, map[string]any{"id": "go", "goal": "Go", "expert": "Clerk", "dependencies": []string{"pack"}}, map[string]any{"id": "menu", "goal": "Menu", "expert": "Clerk"},
 	}}, nil)
 	v := look(s, desktop, "/jobs/deeds")
-	stepDeeds(v)
-	planDeeds(s, v)
-	answers(s, v)
-	schedules(s, v)
-	letters(s, v)
-	talk(s, v)
-}
-
-// deed presses a button of the step or job and sends its form.
-func deed(v *view, where, action string, fill func()) {
-	v.Helper()
-	v.click(where+" [data-action]", action)
-	v.see("form.act")
-	v.gone("form.act .loading")
-	if fill != nil {
-		fill()
-	}
-	v.click("form.act button[type=submit]", "")
-	v.gone("form.act")
-}
-
-// stepDeeds stops, retries and fails a step.
-func stepDeeds(v *view) {
-	v.Helper()
 	v.visit("/jobs/deeds?step=pack")
 	v.step("pack", "running")
 	deed(v, ".drawer", "Stop step", func() {
@@ -74,11 +50,7 @@ func stepDeeds(v *view) {
 	})
 	v.step("pack", "failed")
 	v.read(".drawer", "The van is gone")
-}
-
-// planDeeds edits a plan, and forks the job at an event of the past; the two are compared from the list.
-func planDeeds(s *stack, v *view) {
-	v.Helper()
+	// Edit a plan, and fork the job at an event of the past; the two are compared from the list.
 	s.submit("plan", map[string]any{"title": "Plan", "subjobs": []any{map[string]any{"id": "pack", "goal": "Pack", "expert": "Clerk"}, map[string]any{"id": "go", "goal": "Go", "expert": "Clerk", "dependencies": []string{"pack"}}}}, nil)
 	v.visit("/jobs/plan")
 	v.step("pack", "running")
@@ -108,6 +80,44 @@ func planDeeds(s *stack, v *view) {
 	v.click("tr[data-job=plan] input", "")
 	v.click("button", "Compare the two")
 	v.read("main", "Two jobs side by side")
+	answers(s, v)
+	s.api(http.MethodPost, "/schedules", map[string]any{"id": "daily", "schedule": map[string]any{"daily_time": "03:00"}, "request": map[string]any{"goal": "Every day", "expert": "Person"}}, nil)
+	v.visit("/schedules")
+	v.click("button", "daily")
+	v.click("button", "Run now")
+	v.read(".toast", "trigger")
+	v.read(".card .care", "A run asks a person, until")
+	v.click("button", "Pause")
+	v.read(".card .chip", "paused")
+	v.click("button", "Resume")
+	v.read(".card .chip", "active")
+	v.click("button", "Delete")
+	v.click("button", "Delete for good")
+	v.read("main", "There are no schedules")
+	letters(s, v)
+	// Send a message to a session, and change the theme.
+	s.submit("first", one("menu", "Clerk", "Hello"), map[string]any{"session": "talk"})
+	v.visit("/sessions/talk")
+	v.read("main", "Hello")
+	v.write(".say textarea", "And now?")
+	v.click(".say button", "Send")
+	v.read(".said", "And now?")
+	before := eval[string](v, "document.documentElement.dataset.theme")
+	v.click(".side-foot button", "")
+	v.expression("document.documentElement.dataset.theme !== " + quoted(before))
+}
+
+// deed presses a button of the step or job and sends its form.
+func deed(v *view, where, action string, fill func()) {
+	v.Helper()
+	v.click(where+" [data-action]", action)
+	v.see("form.act")
+	v.gone("form.act .loading")
+	if fill != nil {
+		fill()
+	}
+	v.click("form.act button[type=submit]", "")
+	v.gone("form.act")
 }
 
 // answers rejects, changes and closes questions, and reviews a plan.
@@ -154,24 +164,6 @@ func answers(s *stack, v *view) {
 	v.gone("article")
 }
 
-// schedules runs, pauses, resumes and deletes a schedule.
-func schedules(s *stack, v *view) {
-	v.Helper()
-	s.api(http.MethodPost, "/schedules", map[string]any{"id": "daily", "schedule": map[string]any{"daily_time": "03:00"}, "request": map[string]any{"goal": "Every day", "expert": "Person"}}, nil)
-	v.visit("/schedules")
-	v.click("button", "daily")
-	v.click("button", "Run now")
-	v.read(".toast", "trigger")
-	v.read(".card .care", "A run asks a person, until")
-	v.click("button", "Pause")
-	v.read(".card .chip", "paused")
-	v.click("button", "Resume")
-	v.read(".card .chip", "active")
-	v.click("button", "Delete")
-	v.click("button", "Delete for good")
-	v.read("main", "There are no schedules")
-}
-
 // letters looks at a request that no service could read, and tries it again.
 func letters(s *stack, v *view) {
 	v.Helper()
@@ -187,18 +179,4 @@ func letters(s *stack, v *view) {
 	inert(v, "letters")
 	v.click(".card button", "Try again")
 	v.see(".toast")
-}
-
-// talk sends a message to a session, and changes the theme.
-func talk(s *stack, v *view) {
-	v.Helper()
-	s.submit("first", one("menu", "Clerk", "Hello"), map[string]any{"session": "talk"})
-	v.visit("/sessions/talk")
-	v.read("main", "Hello")
-	v.write(".say textarea", "And now?")
-	v.click(".say button", "Send")
-	v.read(".said", "And now?")
-	before := eval[string](v, "document.documentElement.dataset.theme")
-	v.click(".side-foot button", "")
-	v.expression("document.documentElement.dataset.theme !== " + quoted(before))
 }

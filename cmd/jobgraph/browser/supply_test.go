@@ -9,8 +9,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// scarce returns the files of a stack with budgets and a model that has a price and a limit of one request per minute.
-func scarce() map[string]string {
+// A pool without its worker, a model at its limits and budgets that are nearly spent are shown on their tabs, and summed up above
+// all tabs.
+func TestWhatWorkNeeds(t *testing.T) {
 	files := trip()
 	files["model.yaml"] = `answers:
   - when: {model: scripted-fast}
@@ -32,13 +33,7 @@ models:
   deep:
     base_url: http://127.0.0.1:9/v1
 `
-	return files
-}
-
-// A pool without its worker, a model at its limits and budgets that are nearly spent are shown on their tabs, and summed up above
-// all tabs.
-func TestWhatWorkNeeds(t *testing.T) {
-	s := begin(t, scarce())
+	s := begin(t, files)
 	far := s.runner("far")
 	v := look(s, desktop, "/experts")
 
@@ -114,20 +109,14 @@ func byKeys(v *view) {
 	v.keys("S")
 	v.tabTo("#budget-of", "")
 	v.keys("talk")
-	redrawn(v) // Text that was not sent yet must survive.
+	eval[bool](v, "(window.drawn = false, dispatchEvent(new HashChangeEvent('hashchange')), requestAnimationFrame(() => requestAnimationFrame(() => (window.drawn = true))), true)")
+	v.expression("window.drawn") // Text that was not sent yet must survive.
 	v.keys(kb.Enter)
 	v.read("tr[data-row='session talk']", "$0.85")
 	v.tabTo("[role=tab]", "Budgets")
 	v.keys(kb.ArrowLeft, kb.ArrowLeft)
 	v.expression("document.activeElement.id === 'tab-pools'")
 	v.read("tr[data-row=far]", "no worker")
-}
-
-// redrawn makes the page draw itself again.
-func redrawn(v *view) {
-	v.Helper()
-	eval[bool](v, "(window.drawn = false, dispatchEvent(new HashChangeEvent('hashchange')), requestAnimationFrame(() => requestAnimationFrame(() => (window.drawn = true))), true)")
-	v.expression("window.drawn")
 }
 
 // onAPhone checks that each tab fits a phone.

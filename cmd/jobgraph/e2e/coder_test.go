@@ -103,7 +103,22 @@ func TestTheCoderFixesTheBugThroughKills(t *testing.T) {
 			s.finish("fix")
 			inFlight := unrepeated(t, kills, s.calls("fix"))
 			w.once(t, 10)
-			s.proven("fix")
+			// Run the tests of the repository that the coder has returned, and count the earlier runs.
+			dir := s.t.TempDir()
+			names := []string{"balance.sh", "balance.awk", "cents.awk", "test.sh"}
+			for _, name := range names {
+				s.cli("artifacts", "get", "fix", "main/ledger/"+name, "-f", filepath.Join(dir, name)).wants(s.t, 0, "")
+			}
+			musttest.Do(s.t, os.Mkdir(filepath.Join(filepath.Dir(dir), "out"), 0o700))
+			out, err := exec.CommandContext(s.t.Context(), "sh", filepath.Join(dir, "test.sh")).CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "6 cases, 0 failed") {
+				s.t.Errorf("the tests do not pass: %v\n%s", err, out)
+			}
+			s.cli("artifacts", "get", "fix", "main/fix.patch", "-f", "-").wants(s.t, 0, "+\treturn (negative ? -1 : 1)")
+			marks := s.cli("artifacts", "get", "fix", "main/marks", "-f", "-")
+			if want := strings.Repeat("tested\n", 3); marks.out != want {
+				s.t.Errorf("the tests left the marks %q, want %q", marks.out, want)
+			}
 			t.Logf("%d kills, %d calls in flight", len(kills), inFlight)
 		})
 	}
@@ -197,25 +212,5 @@ func (w *witness) once(t *testing.T, points int) {
 		if n != 1 {
 			t.Errorf("%d answers with %d results", n, point)
 		}
-	}
-}
-
-// proven runs the tests of the repository that the coder has returned, and counts the earlier runs.
-func (s *stack) proven(job string) {
-	s.t.Helper()
-	dir := s.t.TempDir()
-	names := []string{"balance.sh", "balance.awk", "cents.awk", "test.sh"}
-	for _, name := range names {
-		s.cli("artifacts", "get", job, "main/ledger/"+name, "-f", filepath.Join(dir, name)).wants(s.t, 0, "")
-	}
-	musttest.Do(s.t, os.Mkdir(filepath.Join(filepath.Dir(dir), "out"), 0o700))
-	out, err := exec.CommandContext(s.t.Context(), "sh", filepath.Join(dir, "test.sh")).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "6 cases, 0 failed") {
-		s.t.Errorf("the tests do not pass: %v\n%s", err, out)
-	}
-	s.cli("artifacts", "get", job, "main/fix.patch", "-f", "-").wants(s.t, 0, "+\treturn (negative ? -1 : 1)")
-	marks := s.cli("artifacts", "get", job, "main/marks", "-f", "-")
-	if want := strings.Repeat("tested\n", 3); marks.out != want {
-		s.t.Errorf("the tests left the marks %q, want %q", marks.out, want)
 	}
 }

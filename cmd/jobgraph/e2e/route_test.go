@@ -29,22 +29,20 @@ func newRoute(t *testing.T, to string) *route {
 	r := &route{listener: l, to: to, conns: map[net.Conn]struct{}{}, open: make(chan struct{})}
 	close(r.open)
 	r.all.Go(r.accept) // Ends when the listener is closed.
-	t.Cleanup(r.end)
+	t.Cleanup(func() {
+		_ = r.listener.Close() // Ends accept.
+		r.heal()
+		r.mu.Lock()
+		for c := range r.conns {
+			_ = c.Close() // Ends its copies.
+		}
+		r.mu.Unlock()
+		r.all.Wait()
+	})
 	return r
 }
 
 func (r *route) addr() string { return r.listener.Addr().String() }
-
-func (r *route) end() {
-	_ = r.listener.Close() // Ends accept.
-	r.heal()
-	r.mu.Lock()
-	for c := range r.conns {
-		_ = c.Close() // Ends its copies.
-	}
-	r.mu.Unlock()
-	r.all.Wait()
-}
 
 func (r *route) accept() {
 	for {

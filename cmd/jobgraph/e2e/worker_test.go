@@ -62,16 +62,14 @@ func TestWorkersInOtherLanguagesServeAPool(t *testing.T) {
 func (s *stack) counts(goal string, want int) {
 	s.t.Helper()
 	r := s.cli("run", goal, "--expert", "Word Counter", "--no-input", "-q", "-o", "json", "--timeout", "60s")
-	if text := strings.Map(compact, r.out); r.code != 0 || !strings.Contains(text, fmt.Sprintf(`"words":%d`, want)) {
+	if text := strings.Map(func(c rune) rune {
+		if strings.ContainsRune(" \n\\", c) {
+			return -1
+		}
+		return c
+	}, r.out); r.code != 0 || !strings.Contains(text, fmt.Sprintf(`"words":%d`, want)) {
 		s.t.Fatalf("exit code %d, want %d words in:\n%s%s", r.code, want, r.out, r.err)
 	}
-}
-
-func compact(c rune) rune {
-	if strings.ContainsRune(" \n\\", c) {
-		return -1
-	}
-	return c
 }
 
 // natsCommand implements `pub`, `req` and `sub` of the nats command line with the flags that worker.sh uses.

@@ -39,18 +39,6 @@ func same(t *testing.T, got json.RawMessage, want string) bool {
 // reader reads one case.
 type reader func(text string, o lenient.Options) (json.RawMessage, lenient.Trust, error)
 
-// former is the previous reader, without examination.
-func former(text string, o lenient.Options) (json.RawMessage, lenient.Trust, error) {
-	o.Shape = nil
-	raw, _, err := lenient.Read(text, o)
-	return raw, lenient.Repaired, err
-}
-
-func examined(text string, o lenient.Options) (json.RawMessage, lenient.Trust, error) {
-	r, err := lenient.Examine(text, o)
-	return r.JSON, r.Trust, err
-}
-
 // measure reads all cases and returns the result of each.
 func measure(t *testing.T, cases []mistake.Case, known bool, read reader) []result {
 	t.Helper()
@@ -106,7 +94,14 @@ type gains struct {
 func compare(t *testing.T, known bool) (cases []mistake.Case, g gains) {
 	t.Helper()
 	cases = musttest.Get(mistake.Cases())(t)
-	before, now := measure(t, cases, known, former), measure(t, cases, known, examined)
+	before, now := measure(t, cases, known, func(text string, o lenient.Options) (json.RawMessage, lenient.Trust, error) {
+		o.Shape = nil
+		raw, _, err := lenient.Read(text, o)
+		return raw, lenient.Repaired, err
+	}), measure(t, cases, known, func(text string, o lenient.Options) (json.RawMessage, lenient.Trust, error) {
+		r, err := lenient.Examine(text, o)
+		return r.JSON, r.Trust, err
+	})
 	g = gains{results: count(now), former: count(before)}
 	for i := range cases {
 		if before[i] == right && now[i] == guess {

@@ -23,13 +23,6 @@ func keep(w *servicetest.Env, scope bases.Scope, name, document, text string) ev
 	return ref
 }
 
-// done is a model that returns its result at once.
-func done() *llmtest.Server {
-	return llmtest.New(llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) {
-		return llmtest.Answer{Text: "<deliverable>done</deliverable>"}, nil
-	}))
-}
-
 // everything returns the whole text of the model's first question in a run.
 func everything(q llmtest.Question) string {
 	var b strings.Builder
@@ -71,7 +64,9 @@ func TestARunIsGivenPassagesOfTheBasesThatItMayReadAndOfNoOther(t *testing.T) {
 		}
 		all := []string{"mine:", "inherited:", "foreign session:", "of ann:", "of bob:", "handbook:", "project:", "unnamed:"}
 		for i, test := range tests {
-			model := done()
+			model := llmtest.New(llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) {
+				return llmtest.Answer{Text: "<deliverable>done</deliverable>"}, nil
+			}))
 			service := start(w, agents(t, card(t, test.keys)), app.Deps{Doer: model})
 			o := work("agent", "j"+string(rune('0'+i)), "a", 1)
 			o.Goal, o.User, o.Session, o.Parent = "How are refunds paid?", test.user, test.session, test.parent

@@ -67,23 +67,19 @@ func TestTheSeamOfARunWhoseRunnerDiedIsMarked(t *testing.T) {
 			`1 text answer/1 0 "I begin and end" done`,
 		}
 		got := stored(t, w, "j1", "a")
-		if diff := cmp.Diff(want, join(got)); diff != "" {
+		// Merge consecutive additions to an item, since their number depends on when they are flushed.
+		var out []string
+		for _, line := range got {
+			if line == `1 text answer/1 7 " and end" done` && len(out) > 0 {
+				out[len(out)-1] = `1 text answer/1 0 "I begin and end" done`
+				continue
+			}
+			out = append(out, line)
+		}
+		if diff := cmp.Diff(want, out); diff != "" {
 			t.Error(diff)
 		}
 	})
-}
-
-// join merges consecutive additions to an item, since their number depends on when they are flushed.
-func join(list []string) []string {
-	var out []string
-	for _, line := range list {
-		if line == `1 text answer/1 7 " and end" done` && len(out) > 0 {
-			out[len(out)-1] = `1 text answer/1 0 "I begin and end" done`
-			continue
-		}
-		out = append(out, line)
-	}
-	return out
 }
 
 func TestARunThatTakesThePlaceOfAnotherOneSaysSo(t *testing.T) {

@@ -25,12 +25,6 @@ type freezer struct {
 	frozen bool
 }
 
-func newFreezer(o bus.Options) *freezer {
-	f := &freezer{server: o}
-	f.thaw.L = &f.mu
-	return f
-}
-
 // InProcessConn returns a connection that freezes with the process. What the server sends meanwhile is kept, as in a socket's
 // buffer; what the client sends leaves when it wakes.
 func (f *freezer) InProcessConn() (net.Conn, error) {
@@ -111,7 +105,8 @@ func (c *frozenConn) Write(b []byte) (int, error) {
 // pause plays a scene with two schedulers; the one at work freezes at a boundary until the other has ended the job.
 func (s *scene) pause(t *testing.T, at boundary) {
 	w := newWorkers(t, s.script)
-	f := newFreezer(w.Server.Options("first"))
+	f := &freezer{server: w.Server.Options("first")}
+	f.thaw.L = &f.mu
 	options := w.Server.Options("first")
 	options.InProcess = f
 	first := musttest.Get(bus.Connect(t.Context(), options))(t)

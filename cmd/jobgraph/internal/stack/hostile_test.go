@@ -54,12 +54,6 @@ type hand struct {
 	loot *nats.Subscription // Replies to the attacker's requests.
 }
 
-// village is a stack without accounts.
-func village(t *testing.T) *siege {
-	t.Helper()
-	return villageIn(t, unset, "127.0.0.1:0")
-}
-
 // villageIn is village with an environment and an HTTP address.
 func villageIn(t *testing.T, env host.Env, address string) *siege {
 	t.Helper()
@@ -124,21 +118,6 @@ func (s *siege) enter(name string) *client.Client {
 	return c
 }
 
-// attackers returns an attacker for each identity that has no right to what the attack tries; those in but have it.
-func (s *siege) attackers(but []string) []*hand {
-	names := []string{"eve"}
-	if s.layout != nil {
-		names = []string{"eve", "olga", "viewer", "mallory", "other/client", "other/admin"}
-	}
-	var list []*hand
-	for _, name := range names {
-		if s.layout == nil || !slices.Contains(but, name) {
-			list = append(list, s.attacker(name))
-		}
-	}
-	return list
-}
-
 func (s *siege) attacker(name string) *hand {
 	s.Helper()
 	o := s.options(name)
@@ -173,12 +152,6 @@ func (h *hand) say(subject, body string, header ...string) {
 		m.Header[header[i]] = []string{header[i+1]}
 	}
 	musttest.Do(h, h.nc.PublishMsg(m))
-}
-
-// purge removes the messages of a stream on a subject.
-func (h *hand) purge(stream, subject string) {
-	h.Helper()
-	h.say("$JS.API.STREAM.PURGE."+stream, `{"filter":"`+subject+`"}`)
 }
 
 // forge publishes a fact in the form that our programs use.
@@ -411,9 +384,4 @@ func (s *siege) hear() {
 		s.Fatal(err)
 	}
 	s.Cleanup(stop)
-}
-
-func (s *siege) cancelled(job string) bool {
-	_, heard := s.ends.Load(job)
-	return heard
 }

@@ -47,68 +47,12 @@ type lost struct {
 	again func() bool
 }
 
-// lostWork publishes work that no runner understands.
-func (s *siege) lostWork(n int) lost {
-	before := s.letters()
-	subject := fmt.Sprintf("jobs.work.default.nonsense.%d", n)
-	s.publish(events.Message{Subject: subject, Body: []byte(`{}`)})
-	id := s.dead("work:", before)
-	s.until("the end of "+id+" in its queue", func() bool { return s.last("JOBS_WORK", subject) == "" })
-	before = s.letters()
-	return lost{id, func() bool {
-		now := s.letters()
-		return !slices.Contains(now, id) && slices.ContainsFunc(now, func(id string) bool { return !slices.Contains(before, id) })
-	}}
-}
-
 // hopeless returns the subject of a dead letter, in request.
 func (s *siege) hopeless() victim {
 	before := s.letters()
 	s.publish(events.Message{Subject: "jobs.work.default.nonsense.0", Body: []byte(`{}`)})
 	seq := strings.Split(s.dead("work:", before), ":")[1]
 	return victim{request: "jobs.dlq.work." + seq + ".default"}
-}
-
-// lostNotice publishes a notice that no webhook accepts.
-func (s *siege) lostNotice(n int) lost {
-	notice := bus.Notice{ID: fmt.Sprint("n", n), Job: "j", Seq: uint64(n), Target: "ops", Body: []byte(`{}`)}
-	musttest.Do(s, s.enter("gateway").Bus().Webhooks().SetAside(s.Context(), notice, "it was not taken"))
-	id := fmt.Sprintf("webhook:%d:ops", n)
-	return lost{id, func() bool {
-		return s.last("JOBS_WORK", fmt.Sprintf("jobs.work.~webhook.ops.j.~.%d", n)) != "" && !slices.Contains(s.letters(), id)
-	}}
-}
-
-// lostRequest publishes a request of the user boss whose payload arrives too late.
-func (s *siege) lostRequest(n int) lost {
-	job, before, plan := fmt.Sprint("late", n), s.letters(), []byte(`{"subjobs":[{"id":"a","goal":"hello","expert":"Shout Expert"}]}`)
-	ref, err := s.admin.Bus().Blobs().Put(s.Context(), job, plan)
-	if err == nil {
-		err = s.admin.Bus().Blobs().Delete(s.Context(), job)
-	}
-	request, wrong := json.Marshal(events.Request{ID: job, Goal: "hello", User: "boss", PlanRef: &ref})
-	if err != nil || wrong != nil {
-		s.Fatal(err, wrong)
-	}
-	musttest.Get(s.boss.Bus().Publish(s.Context(), events.Message{Subject: s.admin.Names().Request(), Body: request}, bus.Expect{}))(s)
-	id := s.dead("request:", before)
-	musttest.Get(s.admin.Bus().Blobs().Put(s.Context(), job, plan))(s)
-	return lost{id, func() bool {
-		return strings.Contains(s.last("JOBS", s.admin.Names().Event(job, events.KindJobRequested)), `"user":"boss"`) && !slices.Contains(s.letters(), id)
-	}}
-}
-
-// lostJob creates a job with an event that no scheduler understands.
-func (s *siege) lostJob(int) lost {
-	v := s.queued()
-	s.publish(events.Message{Subject: s.admin.Names().Control(v.job), Body: []byte(`{}`), Header: map[string][]string{
-		events.HeaderSpec: {"1.0"}, events.HeaderID: {"x"}, events.HeaderType: {"io.jobgraph.doom.requested.v9"},
-	}})
-	s.until("the quarantine of "+v.job, func() bool {
-		j, err := s.admin.Get(s.Context(), v.job)
-		return err == nil && j.Quarantined != nil
-	})
-	return lost{v.job, func() bool { return strings.Contains(s.last("JOBS", s.admin.Names().Control(v.job)), `"by":`) }}
 }
 
 // publish publishes a message with every permission.
@@ -149,7 +93,51 @@ func TestEveryKindOfDeadLetterIsTriedAgainWithRoles(t *testing.T) {
 		return err
 	}
 	n := 0
-	for kind, lose := range map[string]func(int) lost{"work": s.lostWork, "webhook": s.lostNotice, "request": s.lostRequest, "job": s.lostJob} {
+	for kind, lose := range map[string]func(int) lost{"work": func(n int) lost {
+		before := s.letters()
+		subject := fmt.Sprintf("jobs.work.default.nonsense.%d", n)
+		s.publish(events.Message{Subject: subject, Body: []byte(`{}`)})
+		id := s.dead("work:", before)
+		s.until("the end of "+id+" in its queue", func() bool { return s.last("JOBS_WORK", subject) == "" })
+		before = s.letters()
+		return lost{id, func() bool {
+			now := s.letters()
+			return !slices.Contains(now, id) && slices.ContainsFunc(now, func(id string) bool { return !slices.Contains(before, id) })
+		}}
+	}, "webhook": func(n int) lost {
+		notice := bus.Notice{ID: fmt.Sprint("n", n), Job: "j", Seq: uint64(n), Target: "ops", Body: []byte(`{}`)}
+		musttest.Do(s, s.enter("gateway").Bus().Webhooks().SetAside(s.Context(), notice, "it was not taken"))
+		id := fmt.Sprintf("webhook:%d:ops", n)
+		return lost{id, func() bool {
+			return s.last("JOBS_WORK", fmt.Sprintf("jobs.work.~webhook.ops.j.~.%d", n)) != "" && !slices.Contains(s.letters(), id)
+		}}
+	}, "request": func(n int) lost {
+		job, before, plan := fmt.Sprint("late", n), s.letters(), []byte(`{"subjobs":[{"id":"a","goal":"hello","expert":"Shout Expert"}]}`)
+		ref, err := s.admin.Bus().Blobs().Put(s.Context(), job, plan)
+		if err == nil {
+			err = s.admin.Bus().Blobs().Delete(s.Context(), job)
+		}
+		request, wrong := json.Marshal(events.Request{ID: job, Goal: "hello", User: "boss", PlanRef: &ref})
+		if err != nil || wrong != nil {
+			s.Fatal(err, wrong)
+		}
+		musttest.Get(s.boss.Bus().Publish(s.Context(), events.Message{Subject: s.admin.Names().Request(), Body: request}, bus.Expect{}))(s)
+		id := s.dead("request:", before)
+		musttest.Get(s.admin.Bus().Blobs().Put(s.Context(), job, plan))(s)
+		return lost{id, func() bool {
+			return strings.Contains(s.last("JOBS", s.admin.Names().Event(job, events.KindJobRequested)), `"user":"boss"`) && !slices.Contains(s.letters(), id)
+		}}
+	}, "job": func(int) lost {
+		v := s.queued()
+		s.publish(events.Message{Subject: s.admin.Names().Control(v.job), Body: []byte(`{}`), Header: map[string][]string{
+			events.HeaderSpec: {"1.0"}, events.HeaderID: {"x"}, events.HeaderType: {"io.jobgraph.doom.requested.v9"},
+		}})
+		s.until("the quarantine of "+v.job, func() bool {
+			j, err := s.admin.Get(s.Context(), v.job)
+			return err == nil && j.Quarantined != nil
+		})
+		return lost{v.job, func() bool { return strings.Contains(s.last("JOBS", s.admin.Names().Control(v.job)), `"by":`) }}
+	}} {
 		for way, retry := range map[string]func(string) error{"with a key": byKey, "over HTTP": s.overHTTP} {
 			n++
 			l := lose(n)

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,7 +36,17 @@ func TestEveryWayToAServer(t *testing.T) {
 			listed := func() int32 { return 1 }
 			if way != "stdio" {
 				s := newServer("good")
-				listed = listings(s).Load
+				// Count how often tools were listed.
+				var n atomic.Int32
+				s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+					return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+						if method == "tools/list" {
+							n.Add(1)
+						}
+						return next(ctx, method, r)
+					}
+				})
+				listed = n.Load
 				config = serve(t, way, s)
 			}
 			p := pool(t, config)

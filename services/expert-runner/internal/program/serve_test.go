@@ -1,9 +1,7 @@
 package program_test
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -23,13 +21,6 @@ import (
 // besideArgument makes the test binary a program that writes to descriptor 3 what it reads there, and whether it can talk to
 // itself.
 const besideArgument = "--beside"
-
-func besideMain() {
-	line := os.NewFile(3, "line")
-	said, err := bufio.NewReader(line).ReadString('\n')
-	_, _ = fmt.Fprintf(line, "heard %q %v, itself: %v", said, err, alone()) // The test sees it.
-	os.Exit(0)
-}
 
 // alone talks to itself over the loopback interface.
 func alone() error {

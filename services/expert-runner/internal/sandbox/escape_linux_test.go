@@ -42,12 +42,6 @@ func (o *outside) args() string {
 	return strings.Join([]string{o.Dir, strconv.Itoa(o.Target), o.TCP, o.UDP, o.TCP6, o.UDP6, o.Unix, o.Gram, o.Shared, o.Segment}, "|")
 }
 
-func parseOutside(text string) *outside {
-	f := strings.Split(text, "|")
-	target, _ := strconv.Atoi(f[1]) // Written above.
-	return &outside{Dir: f[0], Target: target, TCP: f[2], UDP: f[3], TCP6: f[4], UDP6: f[5], Unix: f[6], Gram: f[7], Shared: f[8], Segment: f[9]}
-}
-
 // escapeKey and outsideKey are the variables that make the test binary a program that tries an escape.
 const escapeKey, outsideKey = "JOBGRAPH_TEST_ESCAPE", "JOBGRAPH_TEST_OUTSIDE"
 
@@ -80,7 +74,9 @@ func playEscape(name string) int {
 		say("no such attempt")
 		return 2
 	}
-	if err := attempt(parseOutside(os.Getenv(outsideKey))); err != nil {
+	f := strings.Split(os.Getenv(outsideKey), "|")
+	target, _ := strconv.Atoi(f[1]) // Written above.
+	if err := attempt(&outside{Dir: f[0], Target: target, TCP: f[2], UDP: f[3], TCP6: f[4], UDP6: f[5], Unix: f[6], Gram: f[7], Shared: f[8], Segment: f[9]}); err != nil {
 		say("kept: " + err.Error())
 		return 0
 	}
@@ -252,7 +248,22 @@ func TestNoAttemptLeavesTheSandbox(t *testing.T) {
 				if got := try(t, box, name, o.args()); !strings.HasPrefix(got, "kept: ") {
 					t.Errorf("got %q", got)
 				}
-				unharmed(t, o)
+				// Check for changes that an attempt may have made without noticing.
+				text, err := os.ReadFile(filepath.Join(o.Dir, "secret"))
+				if err != nil || string(text) != "classified" {
+					t.Errorf("the file is %q, %v", text, err)
+				}
+				info, err := os.Stat(filepath.Join(o.Dir, "secret"))
+				if err != nil || info.Mode().Perm() != 0o700 {
+					t.Errorf("the mode is %v, %v", info, err)
+				}
+				entries, err := os.ReadDir(o.Dir)
+				if err != nil || len(entries) != 5 {
+					t.Errorf("the folder holds %v, %v", entries, err)
+				}
+				if !alive(o.Target) {
+					t.Error("the process was ended")
+				}
 			})
 		}
 	}
@@ -276,26 +287,6 @@ var machinePrevents = map[string]func(t *testing.T) bool{
 		return strings.Contains(string(text), "\nNoNewPrivs:\t1\n")
 	},
 	"write to shared memory": func(*testing.T) bool { return unix.Access("/dev/shm", unix.W_OK) != nil },
-}
-
-// unharmed checks for changes that an attempt may have made without noticing.
-func unharmed(t *testing.T, o *outside) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(o.Dir, "secret"))
-	if err != nil || string(text) != "classified" {
-		t.Errorf("the file is %q, %v", text, err)
-	}
-	info, err := os.Stat(filepath.Join(o.Dir, "secret"))
-	if err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the mode is %v, %v", info, err)
-	}
-	entries, err := os.ReadDir(o.Dir)
-	if err != nil || len(entries) != 5 {
-		t.Errorf("the folder holds %v, %v", entries, err)
-	}
-	if !alive(o.Target) {
-		t.Error("the process was ended")
-	}
 }
 
 // atLevels runs a test at each level that this machine has.

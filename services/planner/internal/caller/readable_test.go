@@ -13,37 +13,6 @@ import (
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// readBy returns what people see of an answer that arrives in pieces of a size: each item with its type and text.
-func readBy(t *testing.T, json bool, size int, text string) []string {
-	t.Helper()
-	var order []string
-	types, texts, done := map[string]item.Type{}, map[string]string{}, map[string]bool{}
-	r := newReadable("draft/1", json, func(i item.Item) {
-		if types[i.ID] == "" {
-			order = append(order, i.ID)
-		}
-		if i.Text != "" && i.Offset != len(texts[i.ID]) {
-			t.Errorf("%s is at %d and continues at %d", i.ID, len(texts[i.ID]), i.Offset)
-		}
-		types[i.ID], done[i.ID] = i.Type, i.Done
-		texts[i.ID] += i.Text
-	})
-	for len(text) > 0 {
-		n := min(size, len(text))
-		r.take(llm.Delta{Text: text[:n]})
-		text = text[n:]
-	}
-	r.done()
-	var list []string
-	for _, id := range order {
-		if !done[id] {
-			t.Errorf("%s does not end", id)
-		}
-		list = append(list, fmt.Sprintf("%s %s: %s", types[id], strings.TrimPrefix(id, "draft/1/"), texts[id]))
-	}
-	return list
-}
-
 // proves V25
 // proves C-weakness-9-live
 func TestAPlanIsShownAsTextWhileItIsWritten(t *testing.T) {
@@ -72,7 +41,33 @@ func TestAPlanIsShownAsTextWhileItIsWritten(t *testing.T) {
 	}
 	for name, test := range tests {
 		for _, size := range []int{1, 3, 7, 10_000} {
-			if diff := cmp.Diff(test.want, readBy(t, test.json, size, test.text)); diff != "" {
+			var order []string
+			types, texts, done := map[string]item.Type{}, map[string]string{}, map[string]bool{}
+			r := newReadable("draft/1", test.json, func(i item.Item) {
+				if types[i.ID] == "" {
+					order = append(order, i.ID)
+				}
+				if i.Text != "" && i.Offset != len(texts[i.ID]) {
+					t.Errorf("%s is at %d and continues at %d", i.ID, len(texts[i.ID]), i.Offset)
+				}
+				types[i.ID], done[i.ID] = i.Type, i.Done
+				texts[i.ID] += i.Text
+			})
+			text := test.text
+			for len(text) > 0 {
+				n := min(size, len(text))
+				r.take(llm.Delta{Text: text[:n]})
+				text = text[n:]
+			}
+			r.done()
+			var list []string
+			for _, id := range order {
+				if !done[id] {
+					t.Errorf("%s does not end", id)
+				}
+				list = append(list, fmt.Sprintf("%s %s: %s", types[id], strings.TrimPrefix(id, "draft/1/"), texts[id]))
+			}
+			if diff := cmp.Diff(test.want, list); diff != "" {
 				t.Errorf("%s, in pieces of %d: %s", name, size, diff)
 			}
 		}

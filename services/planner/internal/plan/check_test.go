@@ -26,9 +26,9 @@ func cards() []events.Card {
 	}
 }
 
-func zones(name string) bool { return name == "Europe/Berlin" || name == "UTC" }
-
-func options() Options { return Options{MaxSteps: 10, Zone: zones} }
+func options() Options {
+	return Options{MaxSteps: 10, Zone: func(name string) bool { return name == "Europe/Berlin" || name == "UTC" }}
+}
 
 // outline describes each SubJob in one line: id, expert, dependencies.
 func outline(p *events.Plan) []string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +27,11 @@ func TestJobsComeThroughAnyStorm(t *testing.T) {
 		var failure any
 		synctest.Test(t, func(*testing.T) {
 			defer func() { failure = recover() }() // Where rapid does not see it.
-			w := newStorm(rt, rapid.Uint64().Draw(rt, "seed"))
+			w := &storm{
+				t: rt, names: events.NewNames(""), chance: rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1)), acked: map[uint64]bool{}, last: map[string]uint64{},
+				ids: map[string]bool{}, armed: map[string]map[string]time.Time{}, states: map[string]Saved{}, keys: map[string]uint64{},
+				plans: map[string]*events.Plan{}, wants: map[string][]graph.Run{}, holds: map[string][]graph.Run{}, called: map[string]bool{},
+			}
 			defer func() {
 				if !w.dead {
 					w.crash()

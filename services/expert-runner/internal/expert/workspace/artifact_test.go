@@ -29,23 +29,21 @@ type shelf struct {
 	err  error
 }
 
-func (s *shelf) keep(_ context.Context, file io.ReadSeeker) (events.Ref, error) {
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return events.Ref{}, err
-	}
-	sum := sha256.New()
-	text, err := io.ReadAll(io.TeeReader(file, sum))
-	if err = errors.Join(err, s.err); err != nil {
-		return events.Ref{}, err
-	}
-	s.kept = append(s.kept, string(text))
-	return events.Ref{Digest: hex.EncodeToString(sum.Sum(nil)), Size: int64(len(text))}, nil
-}
-
 // leave runs work that leaves files behind and returns the report.
 func leave(t *testing.T, s *shelf, patterns []string, fill func(dir string)) *events.SubJobReported {
 	t.Helper()
-	in := &expert.Task{Log: slog.New(slog.DiscardHandler), Keep: s.keep}
+	in := &expert.Task{Log: slog.New(slog.DiscardHandler), Keep: func(_ context.Context, file io.ReadSeeker) (events.Ref, error) {
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return events.Ref{}, err
+		}
+		sum := sha256.New()
+		text, err := io.ReadAll(io.TeeReader(file, sum))
+		if err = errors.Join(err, s.err); err != nil {
+			return events.Ref{}, err
+		}
+		s.kept = append(s.kept, string(text))
+		return events.Ref{Digest: hex.EncodeToString(sum.Sum(nil)), Size: int64(len(text))}, nil
+	}}
 	parent := t.TempDir()
 	e := With(t.Context(), in, Settings{Parent: parent, Artifacts: patterns}, func(dir string) task.Ending {
 		fill(dir)
