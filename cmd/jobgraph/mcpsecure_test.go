@@ -48,8 +48,7 @@ func (s *castle) routes() func(t *testing.T, user string, c *sdk.Client) *sdk.Cl
 	_, url := atGateway(s.T, s.where, append(s.vars("gateway"), "JOBGRAPH_TOKENS="+tokens)...)
 	return func(t *testing.T, user string, c *sdk.Client) *sdk.ClientSession {
 		t.Helper()
-		session := musttest.Get(c.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: holder("token-of-" + user + "-0123456789")}, MaxRetries: -1}, nil))(t)
-		return session
+		return musttest.Get(c.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: holder("token-of-" + user + "-0123456789")}, MaxRetries: -1}, nil))(t)
 	}
 }
 
@@ -111,8 +110,7 @@ func TestAnMCPClientHasTheRightsOfItsUserOnABusWithRoles(t *testing.T) {
 		t.Helper()
 		program := child(t, "jobgraph", s.where, "mcp")
 		program.Env = append(program.Env, s.vars(user)...)
-		session := musttest.Get(c.Connect(t.Context(), &sdk.CommandTransport{Command: program}, nil))(t)
-		return session
+		return musttest.Get(c.Connect(t.Context(), &sdk.CommandTransport{Command: program}, nil))(t)
 	}, "routes": s.routes()} {
 		t.Run(name, func(t *testing.T) {
 			asked, moved := make(chan string, 9), make(chan string, 1)

@@ -16,8 +16,7 @@ import (
 
 func say(t *testing.T, b *bus.Bus, subject, body string) uint64 {
 	t.Helper()
-	seq := musttest.Get(b.Publish(t.Context(), events.Message{Subject: subject, Body: []byte(body)}, bus.Expect{}))(t)
-	return seq
+	return musttest.Get(b.Publish(t.Context(), events.Message{Subject: subject, Body: []byte(body)}, bus.Expect{}))(t)
 }
 
 func TestSomeoneOutsideFollowsStreamsWithoutAConsumer(t *testing.T) {

@@ -36,8 +36,7 @@ func fact(b *bus.Bus, job, key string) events.Message {
 // put publishes or fails the test.
 func put(t testing.TB, b *bus.Bus, m events.Message) uint64 {
 	t.Helper()
-	seq := musttest.Get(b.Publish(t.Context(), m, bus.Expect{}))(t)
-	return seq
+	return musttest.Get(b.Publish(t.Context(), m, bus.Expect{}))(t)
 }
 
 // wantErr fails the test unless err wraps want.

@@ -15,8 +15,7 @@ func TestAPayloadIsFetchedWholeAndPreviewedWhenItIsText(t *testing.T) {
 	c := connect(t)
 	put := func(text string) events.Ref {
 		t.Helper()
-		ref := musttest.Get(c.Bus().Blobs().Put(t.Context(), "j1", []byte(text)))(t)
-		return ref
+		return musttest.Get(c.Bus().Blobs().Put(t.Context(), "j1", []byte(text)))(t)
 	}
 	var got bytes.Buffer
 	if err := c.Fetch(t.Context(), "j1", put("x,y"), &got); err != nil || got.String() != "x,y" {

@@ -30,8 +30,7 @@ func state(t *testing.T, c *client.Client, e events.Event) uint64 {
 	t.Helper()
 	e.ID, e.Source = "test/"+string(e.Kind)+"/"+e.SubJob, "test"
 	m := musttest.Get(events.Encode(c.Names(), e))(t)
-	seq := musttest.Get(c.Bus().Publish(t.Context(), m, bus.Expect{}))(t)
-	return seq
+	return musttest.Get(c.Bus().Publish(t.Context(), m, bus.Expect{}))(t)
 }
 
 func requested(job, goal string) events.Event {

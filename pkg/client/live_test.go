@@ -22,8 +22,7 @@ func show(t *testing.T, c *client.Client, job, subjob string, items ...item.Item
 	}
 	body := musttest.Get(item.Encode(items))(t)
 	ack := musttest.Get(c.Bus().Items().Confirm(job, subjob, "", body))(t)
-	seq := musttest.Get(ack.Wait(t.Context()))(t)
-	return seq
+	return musttest.Get(ack.Wait(t.Context()))(t)
 }
 
 func text(id string, offset int, words string) item.Item {

@@ -41,8 +41,7 @@ func played(t *testing.T, s jobtest.Script, until string) *joblog.Log {
 			seq = e.Seq
 		}
 	}
-	l := musttest.Get(joblog.Fold(from(r.Events...), seq))(t)
-	return l
+	return musttest.Get(joblog.Fold(from(r.Events...), seq))(t)
 }
 
 // edited is a job of one SubJob that was run again with another text.
@@ -154,8 +153,7 @@ func TestAJobIsFoldedFromAnyStateOn(t *testing.T) {
 
 func text(t *testing.T, job *graph.Job) string {
 	t.Helper()
-	data := musttest.Get(job.MarshalJSON())(t)
-	return string(data)
+	return string(musttest.Get(job.MarshalJSON())(t))
 }
 
 func TestTheResultOfAJobIsReadWhereverItIs(t *testing.T) {

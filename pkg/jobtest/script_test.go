@@ -58,8 +58,7 @@ func Example() {
 func play(t *testing.T, s jobtest.Script) *jobtest.Result {
 	t.Helper()
 	s.Request.Goal = t.Name()
-	r := musttest.Get(s.Run())(t)
-	return r
+	return musttest.Get(s.Run())(t)
 }
 
 func TestTheSameScriptGivesTheSameEvents(t *testing.T) {

@@ -50,8 +50,7 @@ func (m *meter) outcomes() (all []string) {
 // engine is an Engine before a doer, without jitter.
 func engine(t *testing.T, doer llm.Doer, config llm.Config, m llm.Meter) *llm.Engine {
 	t.Helper()
-	e := musttest.Get(llm.New(config, llm.Settings{Doer: doer, Meter: m, Jitter: func() float64 { return 0 }}))(t)
-	return e
+	return musttest.Get(llm.New(config, llm.Settings{Doer: doer, Meter: m, Jitter: func() float64 { return 0 }}))(t)
 }
 
 // single is one model of a given kind.

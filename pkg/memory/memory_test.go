@@ -57,8 +57,7 @@ func (b *bucket) Remove(ctx context.Context, key string, revision uint64) error 
 
 func add(t *testing.T, s Store, id, text string) bool {
 	t.Helper()
-	added := musttest.Get(s.Remember(t.Context(), "ann", "clerk", Fact{ID: id, Text: text}))(t)
-	return added
+	return musttest.Get(s.Remember(t.Context(), "ann", "clerk", Fact{ID: id, Text: text}))(t)
 }
 
 func texts(t *testing.T, s Store) (list []string) {

@@ -21,8 +21,7 @@ func key(t *testing.T) *seal.Key {
 	t.Helper()
 	pair := musttest.Get(nkeys.CreateUser())(t)
 	seed := musttest.Get(pair.Seed())(t)
-	k := musttest.Get(seal.Read(seed))(t)
-	return k
+	return musttest.Get(seal.Read(seed))(t)
 }
 
 // sealed is an answer that was signed at noon.

@@ -139,8 +139,7 @@ func (s *system) ask(r events.Request) client.Receipt {
 		}
 		<-time.After(time.Second) // Virtual.
 	}
-	receipt := musttest.Get(client.New(s.Bus).Ask(s.Context(), r))(s)
-	return receipt
+	return musttest.Get(client.New(s.Bus).Ask(s.Context(), r))(s)
 }
 
 // jobs lists the jobs of a session.

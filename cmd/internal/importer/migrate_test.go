@@ -17,8 +17,7 @@ import (
 // read imports one source.
 func read(t *testing.T, path, text string) *importer.Result {
 	t.Helper()
-	r := musttest.Get(importer.Read([]importer.Source{{Path: path, Text: []byte(text)}}))(t)
-	return r
+	return musttest.Get(importer.Read([]importer.Source{{Path: path, Text: []byte(text)}}))(t)
 }
 
 // told returns the notes in short form: verdict, line, key and target.

@@ -85,8 +85,7 @@ func losePlan(ctx context.Context, s *stack, c *client.Client, id string) (resto
 	})
 	plan := []byte(`{"title":"More","subjobs":[{"id":"pack","goal":"Pack for ` + id + `","title":"Pack for ` + id + `","expert":"clerk"},{"id":"more","goal":"More","title":"More","expert":"clerk","dependencies":["pack"]}]}`)
 	put := func() events.Ref {
-		ref := musttest.Get(c.Bus().Blobs().Put(ctx, id, plan))(s)
-		return ref
+		return musttest.Get(c.Bus().Blobs().Put(ctx, id, plan))(s)
 	}
 	ref := put()
 	musttest.Do(s, c.Bus().Blobs().Delete(ctx, id))

@@ -163,8 +163,7 @@ func (s *stack) calls(job string) []demo.Call {
 	s.t.Helper()
 	ctx, cancel := s.context()
 	defer cancel()
-	calls := musttest.Get(demo.Read(ctx, s.bus.Bus(), job, []events.SubJob{{ID: "main"}}))(s.t)
-	return calls
+	return musttest.Get(demo.Read(ctx, s.bus.Bus(), job, []events.SubJob{{ID: "main"}}))(s.t)
 }
 
 // begun counts how many calls of a tool were begun.

@@ -34,8 +34,7 @@ func (s *stack) state(e events.Event) uint64 {
 	e.Source = "test"
 	b := s.bus.Bus()
 	m := musttest.Get(events.Encode(b.Names(), e))(s.t)
-	seq := musttest.Get(b.Publish(s.t.Context(), m, bus.Expect{}))(s.t)
-	return seq
+	return musttest.Get(b.Publish(s.t.Context(), m, bus.Expect{}))(s.t)
 }
 
 // sseReader reads the events of a job until its end, over as many connections as that takes.

@@ -30,8 +30,7 @@ func engine(t *testing.T, doer llm.Doer, base string, secret llm.Secret) *llm.En
 func speaking(t *testing.T, api string, doer llm.Doer, base string, secret llm.Secret) *llm.Engine {
 	t.Helper()
 	none := 0
-	e := musttest.Get(llm.New(llm.Config{llm.DefaultModel: {API: api, BaseURL: base, Key: secret, Model: "m", Retries: &none}}, llm.Settings{Doer: doer}))(t)
-	return e
+	return musttest.Get(llm.New(llm.Config{llm.DefaultModel: {API: api, BaseURL: base, Key: secret, Model: "m", Retries: &none}}, llm.Settings{Doer: doer}))(t)
 }
 
 // told returns everything that a call returns, as text.

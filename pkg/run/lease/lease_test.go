@@ -48,8 +48,7 @@ func taken(t *testing.T, s *leasetest.Journal) *lease.Lease {
 	if err != nil || a.Action != run.Claim {
 		t.Fatal(a, err)
 	}
-	l := musttest.Get(lease.Take(t.Context(), s, who("a"), a.Expect, run.Effect{}, hooks()))(t)
-	return l
+	return musttest.Get(lease.Take(t.Context(), s, who("a"), a.Expect, run.Effect{}, hooks()))(t)
 }
 
 var result = run.Made(1, "a", run.Effect{Key: "k", Name: "k"}, nil, nil)

@@ -31,8 +31,7 @@ func holding(release <-chan struct{}) app.Function {
 // inHand asks all runners for their runs.
 func inHand(t *testing.T, w *servicetest.Env, q verb.RunQuery) verb.RunList {
 	t.Helper()
-	list := musttest.Get(client.SupplyOf(client.New(w.Bus)).Runs(t.Context(), q))(t)
-	return list
+	return musttest.Get(client.SupplyOf(client.New(w.Bus)).Runs(t.Context(), q))(t)
 }
 
 func TestRunnersSayWhichRunsTheyHaveInHand(t *testing.T) {

@@ -19,8 +19,7 @@ import (
 // keep stores a document in a base.
 func keep(w *servicetest.Env, scope bases.Scope, name, document, text string) events.Ref {
 	w.Helper()
-	ref := musttest.Get(w.Bus.Documents().Put(w.Context(), bases.Base{Scope: scope, Name: name}, events.Ref{Name: document}, strings.NewReader(text)))(w)
-	return ref
+	return musttest.Get(w.Bus.Documents().Put(w.Context(), bases.Base{Scope: scope, Name: name}, events.Ref{Name: document}, strings.NewReader(text)))(w)
 }
 
 // everything returns the whole text of the model's first question in a run.

@@ -243,8 +243,7 @@ func TestTheEndOfTheDrainTimeHandsWorkBack(t *testing.T) {
 func TestTheCardOfADrainedRunnerStaysUntilItsTimeIsOver(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		cards := func() int {
-			keys := musttest.Get(w.Bus.Experts().Keys(t.Context()))(t)
-			return len(keys)
+			return len(musttest.Get(w.Bus.Experts().Keys(t.Context()))(t))
 		}
 		none := func(context.Context, *app.Task) (events.SubJobReported, error) { return events.SubJobReported{}, nil }
 		r := start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("f", false, none)}})

@@ -22,8 +22,7 @@ func surveyed(t *testing.T, dir string) *Survey {
 	if _, err := os.Stat(experts[0]); err != nil {
 		experts = nil
 	}
-	s := musttest.Get(Examine(dir, config, experts, func(name string) (string, bool) { return "value-of-" + name, name != "UNSET" }))(t)
-	return s
+	return musttest.Get(Examine(dir, config, experts, func(name string) (string, bool) { return "value-of-" + name, name != "UNSET" }))(t)
 }
 
 func TestASurveyNamesEverythingThatFilesWouldRunReachReadOrGive(t *testing.T) {

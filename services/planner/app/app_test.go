@@ -270,7 +270,4 @@ func TestAnAnswerInPlaceOfAPlanIsTold(t *testing.T) {
 	if p != nil || len(faults) != 1 || !strings.Contains(faults[0].Message, "Ask a doctor.") {
 		t.Error(p, faults)
 	}
-	if p, faults, _ := app.CheckEdit([]byte(`{"subjobs":[{"id":"a~1~b","goal":"g","dependencies":["old"]}]}`), three(), 0, []string{"a~1~b"}, []string{"old"}); p == nil || p.SubJobs[0].ID != "a~1~b" {
-		t.Error(p, faults)
-	}
 }

@@ -31,15 +31,13 @@ func operate(t *testing.T, w *servicetest.Env) *operator {
 // call returns the text for a model.
 func (o *operator) call(arguments string) string {
 	o.t.Helper()
-	text := musttest.Get(o.tool.Call(o.t.Context(), arguments))(o.t)
-	return text
+	return musttest.Get(o.tool.Call(o.t.Context(), arguments))(o.t)
 }
 
 // do returns the answer to an operation that must succeed.
 func (o *operator) do(op client.PlanOperation) client.PlanAnswer {
 	o.t.Helper()
-	answer := musttest.Get(o.c.Plan(o.t.Context(), op))(o.t)
-	return answer
+	return musttest.Get(o.c.Plan(o.t.Context(), op))(o.t)
 }
 
 // proves O-T9

@@ -14,8 +14,7 @@ import (
 
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
-	text := musttest.Get(json.MarshalIndent(v, "", " "))(t)
-	return string(text)
+	return string(musttest.Get(json.MarshalIndent(v, "", " "))(t))
 }
 
 func TestAJobGoesRoundTheLoopAndItsSavedStateIsItsFold(t *testing.T) {

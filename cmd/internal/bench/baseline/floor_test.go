@@ -34,8 +34,7 @@ func (w *server) connect() jetstream.JetStream {
 	w.t.Helper()
 	nc := musttest.Get(nats.Connect("", nats.InProcessServer(w.bus)))(w.t)
 	w.t.Cleanup(nc.Close)
-	js := musttest.Get(jetstream.New(nc))(w.t)
-	return js
+	return musttest.Get(jetstream.New(nc))(w.t)
 }
 
 // start runs a part on its own connection until stop, which waits for its end.

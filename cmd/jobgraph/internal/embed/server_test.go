@@ -17,8 +17,7 @@ import (
 
 func start(t *testing.T, s embed.Settings) *embed.Server {
 	t.Helper()
-	e := musttest.Get(embed.Start(s))(t)
-	return e
+	return musttest.Get(embed.Start(s))(t)
 }
 
 func TestATemporaryStoreGoesWithItsServer(t *testing.T) {

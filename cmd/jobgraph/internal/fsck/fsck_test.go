@@ -51,8 +51,7 @@ func (s *store) job(id string) {
 
 func (s *store) blob(job string, data []byte) events.Ref {
 	s.Helper()
-	ref := musttest.Get(s.Bus.Blobs().Put(s.Context(), job, data))(s)
-	return ref
+	return musttest.Get(s.Bus.Blobs().Put(s.Context(), job, data))(s)
 }
 
 func (s *store) save(job, digest string, state []byte) {

@@ -23,8 +23,7 @@ import (
 
 func made(t *testing.T, dir string, c secure.Change) *secure.Layout {
 	t.Helper()
-	l := musttest.Get(secure.Make(dir, &c))(t)
-	return l
+	return musttest.Get(secure.Make(dir, &c))(t)
 }
 
 // keys returns the keys that a server with the folder's configuration accepts, with their accounts.
@@ -115,8 +114,7 @@ func TestCertificatesAreThoseOfTheNamesAndSecretsArePrivate(t *testing.T) {
 	read := func(name string) *x509.Certificate {
 		text := musttest.Read(t, filepath.Join(dir, "tls", name))
 		block, _ := pem.Decode(text)
-		c := musttest.Get(x509.ParseCertificate(block.Bytes))(t)
-		return c
+		return musttest.Get(x509.ParseCertificate(block.Bytes))(t)
 	}
 	check := func(name string) error {
 		roots := x509.NewCertPool()

@@ -323,8 +323,7 @@ func (s *siege) chatting() victim {
 // documents counts the documents of a base.
 func (s *siege) documents(scope bases.Scope, name string) int {
 	s.Helper()
-	list := musttest.Get(s.admin.Bus().Documents().List(s.Context(), bases.Base{Scope: scope, Name: name}))(s)
-	return len(list)
+	return len(musttest.Get(s.admin.Bus().Documents().List(s.Context(), bases.Base{Scope: scope, Name: name}))(s))
 }
 
 // until waits for a condition.

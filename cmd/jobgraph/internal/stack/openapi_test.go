@@ -88,8 +88,7 @@ func (d *described) send(method, path string, body []byte, header map[string]str
 	for name, value := range header {
 		r.Header.Set(name, value)
 	}
-	answer := musttest.Get(http.DefaultClient.Do(r))(d)
-	return answer
+	return musttest.Get(http.DefaultClient.Do(r))(d)
 }
 
 // valid fails the test unless a value fits a schema of the description.

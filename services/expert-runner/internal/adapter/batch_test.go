@@ -53,8 +53,7 @@ func queued(t *testing.T, e *servicetest.Env) []string {
 
 func next(t *testing.T, s *Batches, most int) []queue.Delivery {
 	t.Helper()
-	list := musttest.Get(s.Next(t.Context(), most))(t)
-	return list
+	return musttest.Get(s.Next(t.Context(), most))(t)
 }
 
 func TestMembersOfABatchAreHandedOutAsWorkOfTheirOwn(t *testing.T) {

@@ -71,8 +71,7 @@ func TestAProgramHasOfItsKeeperNoMoreThanOfItsRunner(t *testing.T) {
 // signals reads a set of signals as /proc shows it.
 func signals(t *testing.T, text string) uint64 {
 	t.Helper()
-	set := musttest.Get(strconv.ParseUint(strings.TrimSpace(text), 16, 64))(t)
-	return set
+	return musttest.Get(strconv.ParseUint(strings.TrimSpace(text), 16, 64))(t)
 }
 
 // The command line exceeds what a socket takes at once.

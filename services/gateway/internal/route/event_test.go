@@ -37,8 +37,7 @@ func progressed(n int) events.Event {
 func readAll(t *testing.T, r *http.Response) string {
 	t.Helper()
 	defer func() { _ = r.Body.Close() }() // The body has been read.
-	body := musttest.Get(io.ReadAll(r.Body))(t)
-	return string(body)
+	return string(musttest.Get(io.ReadAll(r.Body))(t))
 }
 
 // streamed returns a request for a stream.

@@ -207,6 +207,5 @@ func (s *site) state(job string, e events.Event) uint64 {
 	s.Helper()
 	e.Job, e.Source = job, "test"
 	m := musttest.Get(events.Encode(s.bus.Names(), e))(s)
-	seq := musttest.Get(s.bus.Publish(s.Context(), m, bus.Expect{}))(s)
-	return seq
+	return musttest.Get(s.bus.Publish(s.Context(), m, bus.Expect{}))(s)
 }

@@ -48,6 +48,5 @@ func TestSessionsRecordedByOlderVersionsFoldToTheSameEnd(t *testing.T) {
 
 func written(t *testing.T, e *planning.Ending) string {
 	t.Helper()
-	text := musttest.Get(json.MarshalIndent(e, "", " "))(t)
-	return string(text)
+	return string(musttest.Get(json.MarshalIndent(e, "", " "))(t))
 }

@@ -37,8 +37,7 @@ func on(t *testing.T, book string, l plan.Limits, f func(s shelf)) {
 // do carries out an operation that must succeed.
 func (s shelf) do(op plan.Operation) planstore.Reply {
 	s.Helper()
-	reply := musttest.Get(s.Do(s.Context(), s.book, op))(s)
-	return reply
+	return musttest.Get(s.Do(s.Context(), s.book, op))(s)
 }
 
 func (s shelf) create(id string) planstore.Reply {

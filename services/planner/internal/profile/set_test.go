@@ -19,8 +19,7 @@ import (
 
 func own(t *testing.T) *Set {
 	t.Helper()
-	s := musttest.Get(Read())(t)
-	return s
+	return musttest.Get(Read())(t)
 }
 
 func TestTheBuiltInProfilesAreComplete(t *testing.T) {

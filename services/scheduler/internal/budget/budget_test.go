@@ -156,8 +156,7 @@ func TestBudgetsAreShownWithWhatIsSpentAndWhenTheyRenew(t *testing.T) {
 	l := New(newShelf(), Budgets{Session: events.Spent{Tokens: 100, CostUSD: 2}, Day: tokens(150)}, at.read)
 	show := func(session string) []verb.BudgetLine {
 		t.Helper()
-		lines := musttest.Get(l.Lines(t.Context(), session))(t)
-		return lines
+		return musttest.Get(l.Lines(t.Context(), session))(t)
 	}
 	tomorrow := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	empty := []verb.BudgetLine{{Scope: "day", Limit: tokens(150), Left: tokens(150), Renews: tomorrow}}

@@ -93,29 +93,21 @@ func note(t *testing.T, b *Store, talk loop.SessionRecord) {
 
 func read(t *testing.T, b *Store) *Record {
 	t.Helper()
-	r := musttest.Get(b.Get(t.Context(), "s"))(t)
-	return r
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	return musttest.Get(b.Get(t.Context(), "s"))(t)
 }
 
 // proves V-T10
 // proves V28
 func TestATitleIsSetOnceByTheFirstJobWithAGraph(t *testing.T) {
 	b := newShelf().book()
-	must(t, open(t, b, "s", "j1", ""))
+	musttest.Do(t, open(t, b, "s", "j1", ""))
 	note(t, b, loop.SessionRecord{Job: "j1", Status: events.Finished, Seq: 5})
 	if got := read(t, b).Title; got != "" {
 		t.Errorf("a job without steps gave the title %q", got)
 	}
-	must(t, open(t, b, "s", "j2", ""))
+	musttest.Do(t, open(t, b, "s", "j2", ""))
 	note(t, b, loop.SessionRecord{Job: "j2", Status: events.Running, Title: "First plan", Seq: 9})
-	must(t, open(t, b, "s", "j3", ""))
+	musttest.Do(t, open(t, b, "s", "j3", ""))
 	note(t, b, loop.SessionRecord{Job: "j3", Status: events.Running, Title: "Second plan", Seq: 12})
 	if got := read(t, b).Title; got != "First plan" {
 		t.Errorf("title %q", got)
@@ -131,16 +123,16 @@ func TestATitleIsSetOnceByTheFirstJobWithAGraph(t *testing.T) {
 // proves V-T11
 func TestASessionIsForItsOwnUser(t *testing.T) {
 	b := newShelf().book()
-	must(t, open(t, b, "s", "j1", "ann"))
+	musttest.Do(t, open(t, b, "s", "j1", "ann"))
 	for _, user := range []string{"bob", ""} {
 		var faults events.Faults
 		if err := open(t, b, "s", "j2", user); !errors.As(err, &faults) || faults[0].Code != events.CodeNotPermitted || faults[0].Field != "user" || faults[0].Hint == "" {
 			t.Errorf("user %q: %v", user, err)
 		}
 	}
-	must(t, open(t, b, "s", "j2", "ann"))
-	must(t, open(t, b, "free", "j3", ""))
-	must(t, open(t, b, "free", "j4", "bob"))
+	musttest.Do(t, open(t, b, "s", "j2", "ann"))
+	musttest.Do(t, open(t, b, "free", "j3", ""))
+	musttest.Do(t, open(t, b, "free", "j4", "bob"))
 	if r := read(t, b); r.User != "ann" || len(r.Jobs) != 2 {
 		t.Errorf("%+v", r)
 	}
@@ -157,13 +149,13 @@ func TestWhatIsRepeatedOrLateChangesNothing(t *testing.T) {
 		{Job: "j1", Status: events.Waiting, Title: "T", Asking: true, Seq: 7},
 		{Job: "j1", Status: events.Finished, Title: "T", Seq: 11, Ended: time.Unix(9, 0).UTC()},
 	}
-	must(t, open(t, b, "s", "j1", "ann"))
+	musttest.Do(t, open(t, b, "s", "j1", "ann"))
 	for _, step := range steps {
 		note(t, b, step)
 	}
 	want, writes := string(s.values["s"]), s.writes
 	for range 2 {
-		must(t, open(t, b, "s", "j1", "ann"))
+		musttest.Do(t, open(t, b, "s", "j1", "ann"))
 		for _, step := range steps {
 			note(t, b, step)
 		}
@@ -176,8 +168,8 @@ func TestWhatIsRepeatedOrLateChangesNothing(t *testing.T) {
 func TestWritersOfOneSessionMeetAtItsRevision(t *testing.T) {
 	s := newShelf()
 	books := []*Store{s.book(), s.book()}
-	s.before = func() { must(t, open(t, books[1], "s", "early", "")) }
-	must(t, open(t, books[0], "s", "late", ""))
+	s.before = func() { musttest.Do(t, open(t, books[1], "s", "early", "")) }
+	musttest.Do(t, open(t, books[0], "s", "late", ""))
 	if r := read(t, books[0]); r.Jobs[0].ID != "early" || r.Jobs[1].ID != "late" {
 		t.Errorf("%+v", r.Jobs)
 	}
@@ -197,12 +189,12 @@ func TestWritersOfOneSessionMeetAtItsRevision(t *testing.T) {
 
 func TestAJobThatWasNotAdmittedLeavesNoTrace(t *testing.T) {
 	b := newShelf().book()
-	must(t, open(t, b, "s", "j1", "ann"))
-	must(t, b.Leave(t.Context(), &events.Request{Session: "s", ID: "j1"}))
+	musttest.Do(t, open(t, b, "s", "j1", "ann"))
+	musttest.Do(t, b.Leave(t.Context(), &events.Request{Session: "s", ID: "j1"}))
 	if _, err := b.Get(t.Context(), "s"); err == nil {
 		t.Error("the session is still there")
 	}
-	must(t, open(t, b, "s", "j2", "bob"))
+	musttest.Do(t, open(t, b, "s", "j2", "bob"))
 	if r := read(t, b); r.User != "bob" || r.Total != 1 {
 		t.Errorf("%+v", r)
 	}
@@ -243,7 +235,7 @@ func TestARecordFitsAMessageWhateverItsJobsHandOff(t *testing.T) {
 
 func TestTheStateSaysWhatTheJobsAreAbout(t *testing.T) {
 	b := newShelf().book()
-	must(t, open(t, b, "s", "j1", ""))
+	musttest.Do(t, open(t, b, "s", "j1", ""))
 	for _, step := range []struct {
 		talk loop.SessionRecord
 		want State
@@ -266,7 +258,7 @@ func TestTheStateSaysWhatTheJobsAreAbout(t *testing.T) {
 func TestWhatWasHandedOffHasARecordOfItsOwnInTheSameThread(t *testing.T) {
 	s := newShelf()
 	b := s.book()
-	must(t, open(t, b, "s", "j1", "ann"))
+	musttest.Do(t, open(t, b, "s", "j1", "ann"))
 	child := loop.SessionRecord{Session: "j1~a", Parent: "s", User: "ann", Thread: "t-j1", Job: "j1", SubJob: "a", Goal: "look", Title: "look", Status: events.Failed, Seq: 9, Changed: time.Unix(9, 0).UTC()}
 	note(t, b, loop.SessionRecord{Job: "j1", Status: events.Failed, Title: "T", Seq: 9, Handed: []string{"j1~a"}, Children: []loop.SessionRecord{child}})
 	got := musttest.Get(b.Get(t.Context(), "j1~a"))(t)
@@ -277,7 +269,7 @@ func TestWhatWasHandedOffHasARecordOfItsOwnInTheSameThread(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	must(t, b.Remove(t.Context(), read(t, b)))
+	musttest.Do(t, b.Remove(t.Context(), read(t, b)))
 	if len(s.values) != 0 {
 		t.Errorf("left: %v", s.values)
 	}
@@ -286,7 +278,7 @@ func TestWhatWasHandedOffHasARecordOfItsOwnInTheSameThread(t *testing.T) {
 func TestEveryIdHasAKey(t *testing.T) {
 	b := newShelf().book()
 	for _, id := range []string{"plain", "mit Leerzeichen", "a.b>*", "会话", "x--tricky", "J1~step"} {
-		must(t, open(t, b, id, "j", ""))
+		musttest.Do(t, open(t, b, id, "j", ""))
 		if r, err := b.Get(t.Context(), id); err != nil || r.ID != id {
 			t.Errorf("%q: %+v, %v", id, r, err)
 		}

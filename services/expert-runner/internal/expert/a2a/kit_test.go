@@ -88,8 +88,7 @@ func expertOf(tb testing.TB, c a2a.Config) *a2a.Expert {
 	if c.PollInterval == 0 {
 		c.PollInterval = 20 * time.Millisecond
 	}
-	x := musttest.Get(a2a.New(c, tb.TempDir()))(tb)
-	return x
+	return musttest.Get(a2a.New(c, tb.TempDir()))(tb)
 }
 
 func runWork(tb testing.TB, c a2a.Config, h *hand, w *events.Work) task.Ending {

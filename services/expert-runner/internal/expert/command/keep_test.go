@@ -142,8 +142,7 @@ func (b *bed) keeper(t *testing.T) *os.Process {
 		for _, field := range strings.Fields(string(text)) {
 			if line, _ := os.ReadFile("/proc/" + field + "/cmdline"); bytes.HasPrefix(line, []byte("jobgraph-keeper\x00")) {
 				pid, _ := strconv.Atoi(field)
-				keeper := musttest.Get(os.FindProcess(pid))(t)
-				return keeper
+				return musttest.Get(os.FindProcess(pid))(t)
 			}
 		}
 	}
