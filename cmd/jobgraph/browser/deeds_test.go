@@ -80,49 +80,6 @@ func TestEveryAction(t *testing.T) {
 	v.click("tr[data-job=plan] input", "")
 	v.click("button", "Compare the two")
 	v.read("main", "Two jobs side by side")
-	answers(s, v)
-	s.api(http.MethodPost, "/schedules", map[string]any{"id": "daily", "schedule": map[string]any{"daily_time": "03:00"}, "request": map[string]any{"goal": "Every day", "expert": "Person"}}, nil)
-	v.visit("/schedules")
-	v.click("button", "daily")
-	v.click("button", "Run now")
-	v.read(".toast", "trigger")
-	v.read(".card .care", "A run asks a person, until")
-	v.click("button", "Pause")
-	v.read(".card .chip", "paused")
-	v.click("button", "Resume")
-	v.read(".card .chip", "active")
-	v.click("button", "Delete")
-	v.click("button", "Delete for good")
-	v.read("main", "There are no schedules")
-	letters(s, v)
-	// Send a message to a session, and change the theme.
-	s.submit("first", one("menu", "Clerk", "Hello"), map[string]any{"session": "talk"})
-	v.visit("/sessions/talk")
-	v.read("main", "Hello")
-	v.write(".say textarea", "And now?")
-	v.click(".say button", "Send")
-	v.read(".said", "And now?")
-	before := eval[string](v, "document.documentElement.dataset.theme")
-	v.click(".side-foot button", "")
-	v.expression("document.documentElement.dataset.theme !== " + quoted(before))
-}
-
-// deed presses a button of the step or job and sends its form.
-func deed(v *view, where, action string, fill func()) {
-	v.Helper()
-	v.click(where+" [data-action]", action)
-	v.see("form.act")
-	v.gone("form.act .loading")
-	if fill != nil {
-		fill()
-	}
-	v.click("form.act button[type=submit]", "")
-	v.gone("form.act")
-}
-
-// answers rejects, changes and closes questions, and reviews a plan.
-func answers(s *stack, v *view) {
-	v.Helper()
 	for _, id := range []string{"reject", "change"} {
 		s.submit(id, one("invite", "Scribe", "Write the invitation"), nil)
 	}
@@ -162,6 +119,43 @@ func answers(s *stack, v *view) {
 	v.expression(drawn + " !== ''")
 	v.click("article button", "Accept")
 	v.gone("article")
+	s.api(http.MethodPost, "/schedules", map[string]any{"id": "daily", "schedule": map[string]any{"daily_time": "03:00"}, "request": map[string]any{"goal": "Every day", "expert": "Person"}}, nil)
+	v.visit("/schedules")
+	v.click("button", "daily")
+	v.click("button", "Run now")
+	v.read(".toast", "trigger")
+	v.read(".card .care", "A run asks a person, until")
+	v.click("button", "Pause")
+	v.read(".card .chip", "paused")
+	v.click("button", "Resume")
+	v.read(".card .chip", "active")
+	v.click("button", "Delete")
+	v.click("button", "Delete for good")
+	v.read("main", "There are no schedules")
+	letters(s, v)
+	// Send a message to a session, and change the theme.
+	s.submit("first", one("menu", "Clerk", "Hello"), map[string]any{"session": "talk"})
+	v.visit("/sessions/talk")
+	v.read("main", "Hello")
+	v.write(".say textarea", "And now?")
+	v.click(".say button", "Send")
+	v.read(".said", "And now?")
+	before := eval[string](v, "document.documentElement.dataset.theme")
+	v.click(".side-foot button", "")
+	v.expression("document.documentElement.dataset.theme !== " + quoted(before))
+}
+
+// deed presses a button of the step or job and sends its form.
+func deed(v *view, where, action string, fill func()) {
+	v.Helper()
+	v.click(where+" [data-action]", action)
+	v.see("form.act")
+	v.gone("form.act .loading")
+	if fill != nil {
+		fill()
+	}
+	v.click("form.act button[type=submit]", "")
+	v.gone("form.act")
 }
 
 // letters looks at a request that no service could read, and tries it again.

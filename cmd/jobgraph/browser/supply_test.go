@@ -66,34 +66,7 @@ models:
 	end(far)
 	s.submit("trip", one("drive", "Travel", "Book the bus"), nil)
 	v.read(".care", "Pool far has no worker and 1 waits: start a runner with --pools far")
-	byKeys(v)
-	picture(v, "supply")
-
-	// Ask for a job that does not exist, and for the command at a terminal.
-	v.visit("/experts?tab=budgets&job=none")
-	v.read(".fault", "no job none")
-	v.visit("/experts?tab=budgets&job=walk")
-	v.read("tr[data-row='job walk']", "$0.85")
-	v.read("tr[data-row='session talk']", "40.0k tokens")
-	v.click("summary", "The same from a terminal")
-	v.read(".copyable", "jobgraph budgets walk")
-	v.read(".copyable", `nats req jobs.api.budgets '{"id":"walk"}'`)
-	v.visit("/jobs/walk")
-	v.click(".facts a", "$0.85")
-	v.read("tr[data-row='job walk']", "$0.85")
-
-	onAPhone(s)
-	s.runner("far")
-	s.open("drive")
-	s.finished("trip")
-	v.visit("/experts?tab=pools")
-	v.read("tr[data-row=far]", "has workers")
-	v.expression("![...document.querySelectorAll('.care')].some((e) => e.innerText.includes('Pool far'))")
-}
-
-// byKeys goes through the tabs, asks for the budgets of a session and returns to the pools, without a mouse.
-func byKeys(v *view) {
-	v.Helper()
+	// Go through the tabs, asks for the budgets of a session and returns to the pools, without a mouse.
 	v.keys("/")
 	v.expression("document.activeElement.id === 'search'")
 	v.keys("Book")
@@ -117,6 +90,28 @@ func byKeys(v *view) {
 	v.keys(kb.ArrowLeft, kb.ArrowLeft)
 	v.expression("document.activeElement.id === 'tab-pools'")
 	v.read("tr[data-row=far]", "no worker")
+	picture(v, "supply")
+
+	// Ask for a job that does not exist, and for the command at a terminal.
+	v.visit("/experts?tab=budgets&job=none")
+	v.read(".fault", "no job none")
+	v.visit("/experts?tab=budgets&job=walk")
+	v.read("tr[data-row='job walk']", "$0.85")
+	v.read("tr[data-row='session talk']", "40.0k tokens")
+	v.click("summary", "The same from a terminal")
+	v.read(".copyable", "jobgraph budgets walk")
+	v.read(".copyable", `nats req jobs.api.budgets '{"id":"walk"}'`)
+	v.visit("/jobs/walk")
+	v.click(".facts a", "$0.85")
+	v.read("tr[data-row='job walk']", "$0.85")
+
+	onAPhone(s)
+	s.runner("far")
+	s.open("drive")
+	s.finished("trip")
+	v.visit("/experts?tab=pools")
+	v.read("tr[data-row=far]", "has workers")
+	v.expression("![...document.querySelectorAll('.care')].some((e) => e.innerText.includes('Pool far'))")
 }
 
 // onAPhone checks that each tab fits a phone.
