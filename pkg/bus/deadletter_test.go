@@ -44,9 +44,7 @@ func TestWhatIsHopelessIsSetAsideWithItsReason(t *testing.T) {
 		got = append(got, kept{a.ID(), a.Reason, a.Message.Subject, string(a.Message.Body), a.Message.Get("ce-id")})
 	}
 	want := []kept{{"request:1", "no goal and no plan", "jobs.request", "{}", "7"}, {"work:1:default", "no run", "jobs.work.default.x", "?", ""}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	musttest.Equal(t, want, got)
 	one, err := b.DeadLetters().Get(t.Context(), "work:1:default")
 	if err != nil || !one.Whole {
 		t.Fatalf("%+v, %v", one, err)

@@ -145,9 +145,7 @@ func TestAGraphTellsOfEachSubJobWhatAPersonWantsToKnow(t *testing.T) {
 	want := []verb.PlanVersion{{Version: 1, Seq: g.Versions[0].Seq, Time: g.Versions[0].Time, Total: 4, By: "planner"}, {
 		Version: 2, Seq: g.Versions[1].Seq, Time: g.Versions[1].Time, Total: 5, By: "planner", Added: []string{"b~3~x", "b~3~y"}, Removed: []string{"b"},
 	}}
-	if diff := cmp.Diff(want, g.Versions); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, g.Versions)
 }
 
 func TestRunsHaveTheTimesOfTheirQueueAndTheirWork(t *testing.T) {
@@ -261,9 +259,7 @@ func TestManyAlikeSubJobsAreAGroup(t *testing.T) {
 	for _, n := range follow(t, r.Events, 0).Graph().SubJobs {
 		groups[n.Group]++
 	}
-	if diff := cmp.Diff(map[string]int{"": 3, "many n0": 8}, groups); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, map[string]int{"": 3, "many n0": 8}, groups)
 }
 
 func TestAPlanIsDrawnBeforeItRuns(t *testing.T) {

@@ -106,9 +106,7 @@ func TestWatchGivesPastAndNewEventsInOrder(t *testing.T) {
 		}
 		state(t, c, finished("j1"))
 	}
-	if diff := cmp.Diff([]events.Kind{events.KindJobRequested, events.KindJobFinished}, kinds); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	musttest.Equal(t, []events.Kind{events.KindJobRequested, events.KindJobFinished}, kinds)
 }
 
 // Clients that wait for an end share a consumer, since the number of consumers on a server is limited.
@@ -354,9 +352,7 @@ func TestListShowsTheNewestFirstAndSelects(t *testing.T) {
 		return strings.Join(ids, " ")
 	}
 	got := []string{ids(client.Query{}), ids(client.Query{States: []events.Status{events.Failed}}), ids(client.Query{Labels: map[string]string{"team": "a"}}), ids(client.Query{User: "ann"}), ids(client.Query{Offset: 1}), ids(client.Query{Limit: 1}), ids(client.Query{Offset: 9, Limit: 9})}
-	if diff := cmp.Diff([]string{"new old", "new", "old", "new", "old", "new", ""}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	musttest.Equal(t, []string{"new old", "new", "old", "new", "old", "new", ""}, got)
 	if j, err := c.Get(t.Context(), "old"); err != nil || j.Labels["team"] != "a" {
 		t.Errorf("%+v, %v", j, err)
 	}

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -46,9 +44,7 @@ func TestWhatPlanningHasAskedIsReadFromItsJournal(t *testing.T) {
 		{SubJob: "~plan", Run: 2, Key: "draft/1", Kind: "call", Model: "big", Outcome: "answered"},
 		{SubJob: "~plan", Run: 2, Key: "investigate/1", Kind: "investigate", Outcome: "open"},
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, got)
 	if none, err := c.Journals().Exchanges(t.Context(), "other", events.PlanID); err != nil || len(none) != 0 {
 		t.Error(none, err)
 	}

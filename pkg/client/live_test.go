@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
@@ -46,13 +44,6 @@ func lines(t *testing.T, c *client.Client, job string, o client.LiveOptions, mos
 	return list
 }
 
-func same(t *testing.T, want, got []string) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // proves F-weakness-issue-2468
 // proves F-weakness-i
 // proves D15
@@ -63,14 +54,14 @@ func TestLiveItemsAreReadAgainFromASequenceAndEndWithTheJob(t *testing.T) {
 	show(t, c, "j2", "a", text("answer/1", 0, "of another job"))
 	show(t, c, "j1", "a", text("answer/1", 3, " two"), text("answer/2", 0, "three"))
 	first := lines(t, c, "j1", client.LiveOptions{}, 2)
-	same(t, []string{`1 j1/a text answer/1 "one"`, `3 j1/a text answer/1 " two"`}, first)
+	musttest.Equal(t, []string{`1 j1/a text answer/1 "one"`, `3 j1/a text answer/1 " two"`}, first)
 	// The browser was closed, and the job went on meanwhile.
 	show(t, c, "j1", "b", text("answer/1", 0, "four"))
 	rest := []string{`3 j1/a text answer/1 " two"`, `3 j1/a text answer/2 "three"`, `4 j1/b text answer/1 "four"`}
-	same(t, rest, lines(t, c, "j1", client.LiveOptions{From: 3}, 3))
+	musttest.Equal(t, rest, lines(t, c, "j1", client.LiveOptions{From: 3}, 3))
 	state(t, c, finished("j1"))
-	same(t, rest, lines(t, c, "j1", client.LiveOptions{From: 3}, -1))
-	same(t, rest[2:], lines(t, c, "j1", client.LiveOptions{SubJob: "b"}, -1))
+	musttest.Equal(t, rest, lines(t, c, "j1", client.LiveOptions{From: 3}, -1))
+	musttest.Equal(t, rest[2:], lines(t, c, "j1", client.LiveOptions{SubJob: "b"}, -1))
 }
 
 // The follower of a job reads what is kept once more when it has ended, in case something was still on its way: nothing comes twice.
@@ -88,7 +79,7 @@ func TestFollowedItemsDoNotComeAgainAtTheEndOfTheJob(t *testing.T) {
 			state(t, c, finished("j1"))
 		}
 	}
-	same(t, []string{"1 one", "1 two", "2 three"}, list)
+	musttest.Equal(t, []string{"1 one", "1 two", "2 three"}, list)
 }
 
 func TestLiveItemsComeUntilTheJobEnds(t *testing.T) {
@@ -129,12 +120,12 @@ func TestAGapIsNoticed(t *testing.T) {
 		`1 j1/a text answer/1 "one"`, `2 j1/a gap answer/1 "7 bytes of answer/1 are missing here"`, `2 j1/a text answer/1 "later"`,
 		`3 j1/a text answer/1 "."`, `3 j1/a gap gap/1 "told"`, `4 j1/a text answer/1 "after"`,
 	}
-	same(t, all, lines(t, c, "j1", client.LiveOptions{}, -1))
+	musttest.Equal(t, all, lines(t, c, "j1", client.LiveOptions{}, -1))
 	beyond := `0 j1/ gap gap/start "there is no sequence 99: the stream of live items was made again; this is all that is kept"`
-	same(t, append([]string{beyond}, all...), lines(t, c, "j1", client.LiveOptions{From: 99}, -1))
+	musttest.Equal(t, append([]string{beyond}, all...), lines(t, c, "j1", client.LiveOptions{From: 99}, -1))
 	musttest.Do(t, c.Bus().Streams().Purge(t.Context(), "JOBS_LIVE", "jobs.item.j1.a"))
 	show(t, c, "j1", "a", text("answer/1", 105, "!"))
-	same(t, []string{`0 j1/ gap gap/start "items before sequence 5 are no longer kept"`, `5 j1/a text answer/1 "!"`}, lines(t, c, "j1", client.LiveOptions{From: 2}, -1))
+	musttest.Equal(t, []string{`0 j1/ gap gap/start "items before sequence 5 are no longer kept"`, `5 j1/a text answer/1 "!"`}, lines(t, c, "j1", client.LiveOptions{From: 2}, -1))
 }
 
 func TestLiveItemsOfAJobThatDoesNotExistAreAnError(t *testing.T) {
@@ -204,7 +195,7 @@ func TestWhatAThirdPartyWorkerPublishesIsShownAndWhatTheHousePublishesIsNotShown
 		got = append(got, fmt.Sprintf("%d %s %d %s %s", i.Seq, i.SubJob, i.Run, i.Expert, i.Text))
 		break
 	}
-	same(t, []string{"0 a 3 out piece"}, got)
+	musttest.Equal(t, []string{"0 a 3 out piece"}, got)
 }
 
 func TestTheLogOfARunIsReadFromItsReportOrItsLiveItems(t *testing.T) {

@@ -152,9 +152,7 @@ func TestLiveItemsOfOtherPoolsAreNotShown(t *testing.T) {
 			all = append(all, i.Text)
 		}
 	}
-	if diff := cmp.Diff([]string{"one", "late", "two"}, all); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"one", "late", "two"}, all)
 }
 
 // Items that do not count keep no reader of a job that has ended.

@@ -95,7 +95,5 @@ func TestWhatIsDoneWithASessionIsTheSchedulersToDo(t *testing.T) {
 		musttest.Decode(t, []byte(body), &value)
 		got[verb] = value
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/jobgraph/jobgraph/pkg/drawing"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
@@ -44,9 +43,7 @@ func TestTerminalPictureShowsBoxesAndWires(t *testing.T) {
 		"       [· report]",
 		"",
 	}, "\n")
-	if diff := cmp.Diff(want, draw(t, diamond(), "ascii", 0)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	musttest.Equal(t, want, draw(t, diamond(), "ascii", 0))
 }
 
 // Titles and names often come from a model: they must not be able to control the terminal.
@@ -69,9 +66,7 @@ func TestAPictureHasNothingThatATerminalObeys(t *testing.T) {
 func TestWideGraphBecomesAList(t *testing.T) {
 	got := draw(t, diamond(), "ascii", 10)
 	want := "A <diamond>\n\n  1 ✔ survey\n  2 ▶ code ← survey\n  2 ✘ text ← survey\n  3 · report ← code, text, survey, nobody\n"
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 func TestEveryFormHoldsEveryNode(t *testing.T) {

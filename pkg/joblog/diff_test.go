@@ -23,9 +23,7 @@ func TestADiffOfPlansNamesWhatChanged(t *testing.T) {
 		{Field: "goal", Before: json.RawMessage(`"g"`), After: json.RawMessage(`"h"`)},
 		{Field: "context", After: json.RawMessage(`"c"`)},
 	}}}}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, got)
 	same := joblog.DiffPlans(a, a)
 	if !same.Empty() {
 		t.Error(same)

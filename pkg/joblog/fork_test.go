@@ -165,9 +165,7 @@ func TestAForkRunsOneSubJobOtherwiseAndWhatFollowsFromIt(t *testing.T) {
 	made, _ := forked(t, l, joblog.Fork{Before: "b", Model: "large"})
 	want := events.Request{ID: "fork", Labels: map[string]string{"team": "red", "forked_from": "job", "forked_at": fmt.Sprint(l.Job.View().Seq)}, Models: map[string]string{"planner": "small", "expert": "large"}}
 	made.Request.Plan = nil
-	if diff := cmp.Diff(want, made.Request); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, made.Request)
 	if r := l.Request().Request; r.Labels["forked_from"] != "" || r.Models["expert"] != "" {
 		t.Errorf("the request of the job was changed: %v, %v", r.Labels, r.Models)
 	}

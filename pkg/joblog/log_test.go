@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
@@ -143,9 +141,7 @@ func TestAJobIsFoldedFromAnyStateOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(text(t, l.Job), text(t, job)); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, text(t, l.Job), text(t, job))
 	if job, err := joblog.Advance(nil, from(stray)); job != nil || err != nil {
 		t.Error(job, err)
 	}

@@ -91,9 +91,7 @@ func TestTheResultOfAStepIsToldFromTheTimeOfItsReport(t *testing.T) {
 		log[i] = e
 	}
 	items, _, _ := joblog.SaidIn(state, &log[2])
-	if diff := cmp.Diff([]string{"text: found"}, told(items)); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"text: found"}, told(items))
 }
 
 func TestLongTextsAreCutAtTheEndOfACharacterAndSayByHowMuch(t *testing.T) {

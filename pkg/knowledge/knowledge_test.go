@@ -79,9 +79,7 @@ func TestATextIsDividedAtHeadingsAndParagraphsWithoutLoss(t *testing.T) {
 		t.Errorf("lost at the end: %.40q", rest)
 	}
 	want := []string{"", "Shop", "Shop › Returns", "Contact", "Contact", "Contact", "Contact", "Contact"}
-	if d := cmp.Diff(want, headings); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, headings)
 }
 
 func TestWordsAreFoldedAndScriptsWithoutSpacesArePaired(t *testing.T) {

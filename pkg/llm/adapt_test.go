@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -73,9 +71,7 @@ func TestTheLadderIsClimbedOnceAndRemembered(t *testing.T) {
 						}
 					}
 					want := append(ladder[:n+1:n+1], can)
-					if diff := cmp.Diff(want, asked); diff != "" {
-						t.Error(diff)
-					}
+					musttest.Equal(t, want, asked)
 					if _, err := e.Do(t.Context(), ask("no form"), nil); err != nil {
 						t.Error(err)
 					}
@@ -169,9 +165,7 @@ func TestAModelThatWantsResponsesIsSpokenToInResponses(t *testing.T) {
 				for _, q := range server.Asked() {
 					paths = append(paths, q.Path)
 				}
-				if diff := cmp.Diff([]string{"/chat/completions", "/responses", "/responses"}, paths); diff != "" {
-					t.Error(diff)
-				}
+				musttest.Equal(t, []string{"/chat/completions", "/responses", "/responses"}, paths)
 			})
 		}
 	}
@@ -231,9 +225,7 @@ func TestRefusedSettingsAreLeftOutAndNamed(t *testing.T) {
 				if err != nil || got.Text != "ok" {
 					t.Fatalf("%+v, %v", got, err)
 				}
-				if diff := cmp.Diff(c.want, got.Dropped); diff != "" {
-					t.Error(diff)
-				}
+				musttest.Equal(t, c.want, got.Dropped)
 			}
 			if n := len(server.Asked()); n != 3 {
 				t.Errorf("%d requests, want 3: it was not remembered", n)

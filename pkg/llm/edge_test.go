@@ -6,8 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -179,9 +177,7 @@ func TestStreamsThatProvidersReallySend(t *testing.T) {
 			if got.Text != c.text || got.Reasoning != c.reasoning {
 				t.Errorf("text %q, reasoning %q; want %q, %q", got.Text, got.Reasoning, c.text, c.reasoning)
 			}
-			if diff := cmp.Diff(c.calls, made); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, c.calls, made)
 			if wantFinish := map[bool]llm.Finish{true: llm.FinishCalls, false: llm.FinishStop}[len(c.calls) > 0]; got.Finish != wantFinish {
 				t.Errorf("finish %s, want %s", got.Finish, wantFinish)
 			}

@@ -128,18 +128,14 @@ func TestAnAnswerIsTheSameInEveryDialectStreamedOrNot(t *testing.T) {
 					}
 				}
 				got.Took = 0
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Error(diff)
-				}
+				musttest.Equal(t, want, got)
 				if stream && (text.String() != want.Text || thought.String() != want.Reasoning || len(calls) != 2) {
 					t.Errorf("pieces %q, %q, %q", text.String(), thought.String(), calls)
 				}
 				if !stream && text.Len() > 0 {
 					t.Error("pieces without a stream")
 				}
-				if diff := cmp.Diff([]string{"default ok"}, m.outcomes()); diff != "" {
-					t.Error(diff)
-				}
+				musttest.Equal(t, []string{"default ok"}, m.outcomes())
 			})
 		}
 	}
@@ -161,9 +157,7 @@ func TestRetriesWaitHalfASecondDoubledAndThenGiveUp(t *testing.T) {
 		if fail.Attempts != 4 || len(server.Asked()) != 4 || fail.Status != 500 {
 			t.Errorf("%d attempts, %d requests, status %d", fail.Attempts, len(server.Asked()), fail.Status)
 		}
-		if diff := cmp.Diff(strings.Fields(strings.Repeat("unavailable ", 4)), strings.Fields(strings.ReplaceAll(strings.Join(m.outcomes(), " "), "default", ""))); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, strings.Fields(strings.Repeat("unavailable ", 4)), strings.Fields(strings.ReplaceAll(strings.Join(m.outcomes(), " "), "default", "")))
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -268,9 +267,7 @@ local: {base_url: "http://localhost:11434/v1", api: chat, structured: json_objec
 	want := strings.Fields(`a.base_url a.api a.structured a.temperature a.max_tokens a.timeout a.idle a.max_wait a.retries
 		a.limits.concurrency a.limits.requests_per_minute a.limits.tokens_per_minute a.price.prompt a.price.completion a.price.cached
 		a.fallback[0] a.fallback[2] a.fallback_on[0] a.headers b.base_url`)
-	if diff := cmp.Diff(want, fields); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, fields)
 	if !strings.Contains(faults[0].Hint, "OPENAI_BASE_URL") {
 		t.Errorf("the fault of an address does not say how to write it: %q", faults[0].Hint)
 	}

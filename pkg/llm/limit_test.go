@@ -12,8 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -92,9 +90,7 @@ func TestNoMoreRequestsAreUnderWayThanAllowed(t *testing.T) {
 func TestRequestsPerMinuteComeAtOnceAndThenEvenly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, _ := crowd(t, 5, llm.RateLimits{RequestsPerMinute: 2}, llmtest.Answer{Text: "x"})
-		if diff := cmp.Diff([]float64{0, 0, 30, 60, 90}, began); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, []float64{0, 0, 30, 60, 90}, began)
 	})
 }
 
@@ -250,9 +246,7 @@ func TestCostIsStatedElsePricedElseUnknown(t *testing.T) {
 
 func TestTokensOfTheMeterAddUpToTheBill(t *testing.T) {
 	o := llm.Observation{Usage: llm.Usage{Prompt: 100, Cached: 60, Completion: 20, Reasoning: 8}}
-	if diff := cmp.Diff(map[string]int{"prompt": 40, "cached": 60, "completion": 12, "reasoning": 8}, o.Tokens()); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, map[string]int{"prompt": 40, "cached": 60, "completion": 12, "reasoning": 8}, o.Tokens())
 }
 
 func TestAFailedAttemptIsBilledToo(t *testing.T) {

@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -136,9 +134,7 @@ func told(t *testing.T, got llm.Response, err error, text, reasoning string, cal
 	if err != nil || got.Text != text || got.Reasoning != reasoning {
 		t.Errorf("%+v, %v; want %q, %q", got, err, text, reasoning)
 	}
-	if diff := cmp.Diff(calls, made); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, calls, made)
 }
 
 // chunkOf is a chunk of Gemini with parts and, unless it is empty, a finish reason.
@@ -401,9 +397,7 @@ func TestWhatAModelRejectsIsLearnedInEveryDialect(t *testing.T) {
 			}
 			for range 2 {
 				got := musttest.Get(e.Do(t.Context(), r, nil))(t)
-				if diff := cmp.Diff(c.want, got.Dropped); diff != "" {
-					t.Error(diff)
-				}
+				musttest.Equal(t, c.want, got.Dropped)
 			}
 			if n := len(server.Asked()); n != c.asked {
 				t.Errorf("%d requests, want %d: %s", n, c.asked, server.Asked()[n-1].Body)

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -74,9 +72,7 @@ func TestAFactIsAddedOnceAndTheOldestGivesWay(t *testing.T) {
 	if !add(t, s, "1", " one \n fact ") || add(t, s, "1", "another text") || add(t, s, "2", "One fact") {
 		t.Error("a repeat is new, or a new fact is not")
 	}
-	if d := cmp.Diff([]string{"one fact"}, texts(t, s)); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, []string{"one fact"}, texts(t, s))
 	for i := range MaxFacts {
 		add(t, s, fmt.Sprint("n", i), fmt.Sprint("fact ", i))
 	}
@@ -96,9 +92,7 @@ func TestTwoWritersLoseNothing(t *testing.T) {
 	s := New(b)
 	b.race = func() { add(t, s, "1", "first") }
 	add(t, s, "2", "second")
-	if d := cmp.Diff([]string{"second", "first"}, texts(t, s)); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, []string{"second", "first"}, texts(t, s))
 }
 
 func TestFactsAreEditedForgottenAndSwitchedOff(t *testing.T) {
@@ -122,9 +116,7 @@ func TestFactsAreEditedForgottenAndSwitchedOff(t *testing.T) {
 		}
 		musttest.Do(t, s.Switch(t.Context(), "ann", expert, false))
 	}
-	if d := cmp.Diff([]string{"two", "uno"}, texts(t, s)); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, []string{"two", "uno"}, texts(t, s))
 	if n, err := s.Forget(t.Context(), "ann", "clerk", "aa2"); n != 1 || err != nil {
 		t.Errorf("%d %v", n, err)
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // T is a test, benchmark or property that can fail. It is used in the goroutine of the test only.
@@ -27,6 +29,18 @@ func Get[V any](value V, err error) func(T) V {
 		t.Helper()
 		Do(t, err)
 		return value
+	}
+}
+
+// Equal reports what a test got if it differs from what it wants; the test continues.
+func Equal(t interface {
+	Helper()
+	Errorf(format string, args ...any)
+}, want, got any, options ...cmp.Option,
+) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, options...); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

@@ -46,9 +46,7 @@ func TestARunIsToldOfTheLatestBeforeItThatHasFinished(t *testing.T) {
 	step := func(want, elsewhere string, status events.Status, result string) {
 		t.Helper()
 		s.fire(0)
-		if diff := cmp.Diff(want, s.told(elsewhere)); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, want, s.told(elsewhere))
 		s.end(status, result)
 	}
 	step("null", `"x"`, events.Finished, `{"n":1}`)

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
@@ -120,12 +118,8 @@ func TestAStepThatIsHandedOffInheritsWhatWasSaidBefore(t *testing.T) {
 				phases[about.Phase]++
 			}
 		}
-		if diff := cmp.Diff([]string{"message Write a letter", "text Done."}, list); diff != "" {
-			t.Error(diff)
-		}
-		if diff := cmp.Diff(map[string]int{"start": 1, "end": 1}, phases); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, []string{"message Write a letter", "text Done."}, list)
+		musttest.Equal(t, map[string]int{"start": 1, "end": 1}, phases)
 	})
 }
 
@@ -203,9 +197,7 @@ func TestTheNextMessageOfASessionIsTheAnswerAlsoAfterARestart(t *testing.T) {
 				} else {
 					s.EndedAs("j1", c.status)
 				}
-				if diff := cmp.Diff(want, s.jobs("s", "ann")); diff != "" {
-					t.Error(diff)
-				}
+				musttest.Equal(t, want, s.jobs("s", "ann"))
 				open := s.Folded("j1").View().Inputs
 				if (len(open) > 0) != c.new {
 					t.Errorf("%d questions are open", len(open))

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -72,9 +70,7 @@ func TestAJobThatIsTakenAlongAtAnyMomentComesToTheSameEnd(t *testing.T) {
 							}
 							s.EndedAs("j", events.Finished)
 							s.settled("j")
-							if diff := cmp.Diff(want, s.outcome("j")); diff != "" {
-								s.Errorf("(-want +got):\n%s", diff)
-							}
+							musttest.Equal(s, want, s.outcome("j"))
 							for subject := range s.calls {
 								if s.calls[subject] > 1 {
 									s.Errorf("%s was made %d times", subject, s.calls[subject])

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/cmd/internal/importer"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -56,9 +54,7 @@ func TestAConfigTomlBecomesModelsAndAgents(t *testing.T) {
 		"carried 7 llm.temperature > models.*.temperature", "left 8 llm.api_type >", "carried 10 llm.vision.model > models.vision.model",
 		"left 12 browser.headless >", "mapped 14 runflow.use_data_analysis_agent > experts/data-analysis.md", "left 16 new.thing.a >", "left 16 new.thing.b[0] >",
 	}
-	if diff := cmp.Diff(want, told(r)); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, told(r))
 	config := `version: 1
 models:
   default:
@@ -76,9 +72,7 @@ models:
 experts:
   - experts/*.md
 `
-	if diff := cmp.Diff(config, string(r.Files["jobgraph.yaml"])); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, config, string(r.Files["jobgraph.yaml"]))
 	if card := string(r.Files["experts/manus.md"]); !strings.Contains(card, "max_tokens: 100000\n") || !strings.Contains(card, "  - terminate\n") {
 		t.Error(card)
 	}
@@ -118,9 +112,7 @@ setting: {max_plan_iterations: 2, max_step_num: many}
 		"carried 6 model.default_model > models.default.model", "mapped 6 model.api_key > models.default.key", "carried 6 model.base_url > models.default.base_url",
 		"mapped 7 setting.max_plan_iterations > job.yaml limits.max_plan_rounds", "left 7 setting.max_step_num >",
 	}
-	if diff := cmp.Diff(want, told(r)); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, told(r))
 	config := string(r.Files["jobgraph.yaml"])
 	for _, line := range []string{
 		"- ${SEARCH_API_KEY}\n", "- --token=${SEARCH_TOKEN}\n", "- --mode=$${x}\n", "TAVILY_API_KEY: ${TAVILY_API_KEY}\n", "TOKEN: ${MY_TOKEN}\n",
@@ -171,9 +163,7 @@ func TestAChat2GraphYmlBecomesExpertsWithTheirStepsInOrder(t *testing.T) {
 		"mapped 15 operators[1].instruction > experts/*.md", "carried 17 experts[0].profile.name > experts/design-expert.md name",
 		"carried 17 experts[0].profile.desc > experts/design-expert.md description", "mapped 18 experts[0].workflow > experts/design-expert.md", "left 19 leader >", "left 20 memory >",
 	}
-	if diff := cmp.Diff(want, told(r)); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, told(r))
 	card := `---
 name: Design Expert
 description: Designs schemas
@@ -211,12 +201,8 @@ experts:
 	if len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0].Message, `expert "Design Expert" has lost its tools Reader, which`) || r.Warnings[0].Line == 0 {
 		t.Errorf("%+v", r.Warnings)
 	}
-	if diff := cmp.Diff(config, string(r.Files["jobgraph.yaml"])); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(card, string(r.Files["experts/design-expert.md"])); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, config, string(r.Files["jobgraph.yaml"]))
+	musttest.Equal(t, card, string(r.Files["experts/design-expert.md"]))
 }
 
 // proves C-T11
@@ -235,9 +221,7 @@ func TestAnOperatorWithoutInstructionAndAChainOfSomethingElseAreFaultsWithTheirP
 	for _, f := range faults {
 		got = append(got, f.Error())
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 // proves V-T18
@@ -266,9 +250,7 @@ passthrough: true
 ---
 An agent that is reached over A2A.
 `
-	if diff := cmp.Diff(card, string(r.Files["experts/filings.md"])); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, card, string(r.Files["experts/filings.md"]))
 	if second := string(r.Files["experts/filings-2.md"]); !strings.HasPrefix(second, "---\nid: filings-2\nname: filings\nkind: a2a\n") {
 		t.Errorf("the second of the name: %s", second)
 	}

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
 	"github.com/jobgraph/jobgraph/pkg/host/trace/tracetest"
@@ -59,9 +57,7 @@ func TestSpansReachTheCollectorUnderTheirParents(t *testing.T) {
 	for i := range want {
 		want[i].Service = "jobgraph-scheduler"
 	}
-	if d := cmp.Diff(want, spans); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, spans)
 	if traceID == otherTrace {
 		t.Error("a span without a parent is in the trace of another one")
 	}
@@ -126,7 +122,5 @@ func TestASpanShowsNoSecret(t *testing.T) {
 	if len(spans) != 1 || spans[0].Failure != "it said ********" {
 		t.Fatalf("spans: %+v", spans)
 	}
-	if diff := cmp.Diff(want, spans[0].Attributes); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, spans[0].Attributes)
 }

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/cassette"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
@@ -82,9 +80,7 @@ func TestAPlayedCassetteAnswersAsTheModelDid(t *testing.T) {
 				for _, q := range questions {
 					got = append(got, told(offline, t, q.text, q.stream))
 				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Error(diff)
-				}
+				musttest.Equal(t, want, got)
 				if again := told(offline, t, "a", false); again != want[5] {
 					t.Errorf("after the last answer: %s", again)
 				}

@@ -88,9 +88,7 @@ func TestAnAgentUsesToolsAndDelivers(t *testing.T) {
 		want := map[string]float64{
 			"jobgraph_tool_calls_total": 3, "jobgraph_llm_requests_total": 3, "jobgraph_llm_tokens_total": 45, "jobgraph_llm_cost_usd_total": 0.75,
 		}
-		if diff := cmp.Diff(want, counted); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, want, counted)
 		asked := model.Asked()
 		if len(asked) != 3 {
 			t.Fatalf("asked %d times", len(asked))
@@ -104,9 +102,7 @@ func TestAnAgentUsesToolsAndDelivers(t *testing.T) {
 		second := asked[1].Turns
 		seen := []string{second[3].Text, second[4].Text, second[5].Text}
 		told := []string{"wrote 9 bytes to notes/a.txt", "notes/a.txt 9", `Error: there is no tool "no_such_tool", but list_files, read_file, write_file`}
-		if diff := cmp.Diff(told, seen); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, told, seen)
 	})
 }
 
@@ -460,9 +456,7 @@ func TestAModelThatChoosesNoToolIsMadeToUseTheRequiredOne(t *testing.T) {
 		for _, q := range model.Asked() {
 			choices = append(choices, q.ToolChoice)
 		}
-		if diff := cmp.Diff([]string{"", "list_files", ""}, choices); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, []string{"", "list_files", ""}, choices)
 	})
 }
 

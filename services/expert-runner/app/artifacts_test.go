@@ -98,9 +98,7 @@ func TestWhereverARunnerDiesItsArtifactsAreStoredOnceAndReportedAll(t *testing.T
 				for _, ref := range got.Artifacts {
 					names = append(names, ref.Name)
 				}
-				if d := cmp.Diff([]string{"a.txt", "b.txt"}, names); d != "" {
-					t.Error(d)
-				}
+				musttest.Equal(t, []string{"a.txt", "b.txt"}, names)
 				facts, err := w.Bus.Streams().Info(t.Context(), "OBJ_JOBS_BLOBS")
 				if err != nil || facts.Messages != 2 {
 					t.Errorf("%d messages, %v: want one piece and its description", facts.Messages, err)

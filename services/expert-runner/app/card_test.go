@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -39,9 +37,7 @@ func TestACardFileDescribesAnExpert(t *testing.T) {
 		},
 		{ID: "foreign", Name: "Foreign", Kind: "nats", Pool: "foreign"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 func TestEveryFaultOfEveryCardIsReportedTogether(t *testing.T) {

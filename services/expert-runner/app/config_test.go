@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
@@ -68,9 +66,7 @@ experts:
 	for _, c := range cards {
 		ids = append(ids, c.ID)
 	}
-	if diff := cmp.Diff([]string{"a", "b", "c", "inline-expert"}, ids); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"a", "b", "c", "inline-expert"}, ids)
 }
 
 // proves C-T11
@@ -103,9 +99,7 @@ experts:
 		`jobgraph.yaml:9:13: experts[2].prompt: the variable NOBODY is not set (set NOBODY, or give a default: ${NOBODY:-default})`,
 		`jobgraph.yaml:16:4: experts[4]: is empty, expected a text, or keys and values`,
 	}
-	if diff := cmp.Diff(want, faultsIn(t, dir, "jobgraph.yaml")); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, faultsIn(t, dir, "jobgraph.yaml"))
 	text := musttest.Get(os.ReadFile(filepath.Join(dir, "jobgraph.yaml")))(t)
 	readable := strings.NewReplacer("${NOBODY}", "Write.", "expert: []\n", "", "  -\n", "", "read_fil,", "read_file,").Replace(string(text))
 	place(t, filepath.Join(dir, "jobgraph.yaml"), readable)
@@ -116,9 +110,7 @@ experts:
 		"jobgraph.yaml:17:14: experts[4].command: program absent does not exist: build it first, or correct the path",
 	}
 	got := faultsIn(t, dir, "jobgraph.yaml")
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 func TestTheCardOfAnAgentIsAnExpertByItsShape(t *testing.T) {
@@ -137,7 +129,5 @@ func TestTheCardOfAnAgentIsAnExpertByItsShape(t *testing.T) {
 		"agents/b.json: this is no card of an agent: it needs name, and url or supportedInterfaces (cards of experts are files *.md; a file *.json is the card of an A2A agent)",
 		"agents/c.json: this is no card of an agent: unexpected end of JSON input (cards of experts are files *.md; a file *.json is the card of an A2A agent)",
 	}
-	if diff := cmp.Diff(want, faultsIn(t, dir, "jobgraph.yaml")); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, faultsIn(t, dir, "jobgraph.yaml"))
 }

@@ -173,9 +173,7 @@ func TestAFaultyFileChangesNothingAndSaysSo(t *testing.T) {
 			t.Errorf("the runner is not ready: %v", reasons)
 		}
 		<-time.After(time.Minute)
-		if diff := cmp.Diff(map[string]string{"a": "one", "b": "one"}, announced(w)); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, map[string]string{"a": "one", "b": "one"}, announced(w))
 		if got := sum(t, r.Metrics.Gatherer(), "jobgraph_runner_catalog_reloads_total"); got != 1 {
 			t.Errorf("the fault was counted %v times", got)
 		}

@@ -7,10 +7,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -76,9 +75,7 @@ func TestTheSeamOfARunWhoseRunnerDiedIsMarked(t *testing.T) {
 			}
 			out = append(out, line)
 		}
-		if diff := cmp.Diff(want, out); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, want, out)
 	})
 }
 

@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -222,9 +220,7 @@ func TestTheHookOfACardIsAskedInEveryWay(t *testing.T) {
 			}
 			w.Idle() // The record of the report is awaited separately from the report.
 			want := []events.JournalType{"claimed", "intent", "result", "reported"}
-			if diff := cmp.Diff(want, w.Journal("j1", "a")); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, want, w.Journal("j1", "a"))
 		})
 	}
 }

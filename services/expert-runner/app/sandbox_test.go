@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -128,9 +126,7 @@ func TestACardSaysHowItsProgramIsKept(t *testing.T) {
 	want := map[string][]string{
 		"best": {"text", "sandbox:none namespaces: " + unhooked + "; landlock: " + unhooked}, "bare": {"sandbox:none asked for by name"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 // The strictest available level is in force; if there is none, the card says so.
@@ -172,9 +168,7 @@ func TestWhatIsWrongWithASandboxIsSaid(t *testing.T) {
 		`a.md:7:18: limits.memory: 5 bytes are too few for any program: at least 67108864`,
 		`a.md:7:28: limits.files: must not be negative`,
 	}
-	if diff := cmp.Diff(want, faultsIn(t, dir, "a.md")); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, faultsIn(t, dir, "a.md"))
 	if got := faultsIn(t, dir, "b.md"); len(got) != 1 || !strings.HasPrefix(got[0], "b.md:5:10: network: the keys of kind command are for that kind alone") {
 		t.Errorf("got %q", got)
 	}

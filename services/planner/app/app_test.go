@@ -260,9 +260,7 @@ func TestSchemasAndTimeZonesAreChecked(t *testing.T) {
 	for _, f := range faults {
 		fields = append(fields, f.Field)
 	}
-	if d := cmp.Diff([]string{"subjobs[1].output_schema", "subjobs[2].output_schema", "subjobs[3].schedule.timezone"}, fields); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, []string{"subjobs[1].output_schema", "subjobs[2].output_schema", "subjobs[3].schedule.timezone"}, fields)
 }
 
 func TestAnAnswerInPlaceOfAPlanIsTold(t *testing.T) {

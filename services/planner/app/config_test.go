@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
@@ -100,7 +98,5 @@ func TestAKeyIsReadFromTheEnvironmentAndShownToNobody(t *testing.T) {
 		"models.fast.limits.tokens_per_minute=1000", "models.fast.price.prompt=1", "models.fast.price.completion=2",
 		"models.strong.model=large-1", "models.strong.api=responses", "models.strong.fallback[0]=fast",
 	}
-	if d := cmp.Diff(want, names); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, names)
 }

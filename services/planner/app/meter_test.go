@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -101,9 +100,7 @@ func TestWhatPlanningIsWorthIsMeasured(t *testing.T) {
 			"steps": 2, "rounds": 1, "duration_seconds": 3, "results_total model": 1,
 		}
 		got := values(t, p.Process)
-		if d := cmp.Diff(want, got); d != "" {
-			t.Error(d)
-		}
+		musttest.Equal(t, want, got)
 		families := musttest.Get(p.Metrics.Gatherer().Gather())(t)
 		var names []string
 		for _, f := range families {

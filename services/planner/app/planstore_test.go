@@ -165,9 +165,7 @@ func TestTheToolTakesWhatItsSchemaSays(t *testing.T) {
 			} `json:"properties"`
 		}
 		musttest.Decode(t, o.tool.Schema(), &schema)
-		if d := cmp.Diff(client.PlanCommands(), schema.Properties["command"].Enum); d != "" {
-			t.Error(d)
-		}
+		musttest.Equal(t, client.PlanCommands(), schema.Properties["command"].Enum)
 		for name, p := range schema.Properties {
 			value := map[string]string{"string": `"x"`, "integer": "0", "array": `["x"]`}[p.Type]
 			if name == "command" {

@@ -149,8 +149,6 @@ func TestWhySaysFirstThatTheServerStoresNothing(t *testing.T) {
 		}},
 	} {
 		closed = c.closed
-		if d := cmp.Diff(c.want, g.mute(client.New(b))); d != "" {
-			t.Error(d)
-		}
+		musttest.Equal(t, c.want, g.mute(client.New(b)))
 	}
 }

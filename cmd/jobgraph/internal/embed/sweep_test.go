@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
@@ -49,9 +47,7 @@ func TestTemporaryStoresGoAfterTheirTime(t *testing.T) {
 	before := left()
 	sweep(dir, now.Add(-keptFor))
 	want := slices.DeleteFunc(before, func(name string) bool { return name == "jobgraph-1" })
-	if diff := cmp.Diff(want, left()); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	musttest.Equal(t, want, left())
 	sweep(filepath.Join(dir, "nowhere"), now) // There is nothing to remove.
 }
 

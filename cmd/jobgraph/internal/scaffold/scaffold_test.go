@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/scaffold"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -60,9 +58,7 @@ func TestAWorkerInGoIsBuiltAgainstTheCheckoutElseTheRelease(t *testing.T) {
 			if errors.As(err, &fault) != (c.fault != "") || fault != nil && (fault.Code != c.fault || fault.Hint == "") {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			musttest.Equal(t, c.want, got)
 		})
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/screentest"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/watch"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -129,9 +127,7 @@ There are two files, and the second
 one is 世界.txt, which is longer than
 the row of a terminal that stands
 upright.`, "\n")
-	if diff := cmp.Diff(want, rows); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, rows)
 	if !told {
 		t.Error("the result counts as not shown")
 	}
@@ -189,7 +185,5 @@ func TestTextsTakeTurnsAndOneThatBeginsAgainIsShownOnce(t *testing.T) {
 		say("s0", "answer/3", 0, "what stays", true),
 	})
 	want := []string{"● planner", "Planning is over.", "● s0  reader", "the second try", "one row", "and half of one", "a note", "what stays"}
-	if diff := cmp.Diff(want, rows); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, rows)
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/graph"
@@ -55,9 +53,7 @@ func after(offset int, i item.Item) item.Item {
 
 func shows(t *testing.T, rows []string, want ...string) {
 	t.Helper()
-	if diff := cmp.Diff(want, rows); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, rows)
 }
 
 // Items that arrive before the log has their step are shown once it does, and only a limited number is kept.

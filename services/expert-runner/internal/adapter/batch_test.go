@@ -76,9 +76,7 @@ func TestMembersOfABatchAreHandedOutAsWorkOfTheirOwn(t *testing.T) {
 		for i := range 5 {
 			want = append(want, subjectOf(e, i)+` {"subjob":"s`+strconv.Itoa(i)+`"} t 1`)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, want, got)
 		settle(t, all[:2])
 		<-time.After(ackDelay * 2)
 		if n := left(t, e); n != 2 {
@@ -102,14 +100,10 @@ func TestAMemberWithoutAPlaceGoesBackByItself(t *testing.T) {
 			t.Errorf("%q before its time", list)
 		}
 		<-time.After(2 * time.Millisecond)
-		if diff := cmp.Diff([]string{subjectOf(e, 1), subjectOf(e, 2), batch.Subject(e.Names, "default", "x", "j", 3)}, queued(t, e)); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, []string{subjectOf(e, 1), subjectOf(e, 2), batch.Subject(e.Names, "default", "x", "j", 3)}, queued(t, e))
 		settle(t, first)
 		<-time.After(ackDelay * 2)
-		if diff := cmp.Diff([]string{subjectOf(e, 1), subjectOf(e, 2)}, queued(t, e)); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, []string{subjectOf(e, 1), subjectOf(e, 2)}, queued(t, e))
 	})
 }
 

@@ -115,9 +115,7 @@ func TestConfigurationsAreChecked(t *testing.T) {
 		"mcpServers.n.workspace":                "only a program can run in a workspace", "mcpServers.o.cwd": "a program in a workspace runs in that folder",
 		"mcpServers.p.network": "says nothing without workspace", "mcpServers.p.read": "says nothing without workspace",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 func TestNamesFitModelsAndAreTold(t *testing.T) {

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -51,9 +49,7 @@ func TestASeriesExistsFromItsFirstUseOn(t *testing.T) {
 		"jobgraph_subjobs_inflight expert=once",
 		"jobgraph_subjobs_total expert=once outcome=SUCCESS",
 	}
-	if d := cmp.Diff(want, series(t, families)); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, series(t, families))
 	never.Reported("something else", 0)
 	if got := series(t, families); !slices.Contains(got, "jobgraph_subjobs_total expert=never outcome=WAITING") {
 		t.Errorf("what is no outcome waits: %q", got)

@@ -80,9 +80,7 @@ func TestEveryProviderIsAskedInItsOwnForm(t *testing.T) {
 			if diff := cmp.Diff(test.want, results); err != nil || diff != "" {
 				t.Errorf("%v\n%s", err, diff)
 			}
-			if diff := cmp.Diff(test.asked, *got); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, test.asked, *got)
 		})
 	}
 }

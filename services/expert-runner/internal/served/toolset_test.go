@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 
@@ -127,9 +126,7 @@ func TestAToolIsToldThatNobodyWaitsForItsAnswer(t *testing.T) {
 		}
 	}
 	want := []string{`tools.slow.cancel slow {"reason":"cancelled"}`, `tools.late.cancel late {"reason":"timeout"}`, `orders.find.cancel orders__find {"reason":"timeout"}`}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 func TestTheEndpointsOfAServiceAreTools(t *testing.T) {
@@ -207,7 +204,5 @@ func TestToolsOfTheConfigurationAreChecked(t *testing.T) {
 		"tools.f.subject": `"tools.>" is no subject to ask on`, "tools.g.service": `"a.b" is no name of a service`,
 		"tools.h.service": "the endpoints of a service say themselves what they are", "tools.i.schema": "read schema", "tools.j.timeout": "must not be negative",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/run"
@@ -96,9 +94,7 @@ func TestSelectedPicksValuesByPath(t *testing.T) {
 		got[path] = string(value)
 	}
 	want := map[string]string{"a.b.0": "1", "a.b.1.c": `"x"`, "n": "null", "big": `"` + strings.Repeat("y", 1000) + `…"`, "": "true"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 func TestAnEndingIsMadeFitForTheLog(t *testing.T) {

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
@@ -45,9 +43,7 @@ func TestFilesAreWrittenReadAndListed(t *testing.T) {
 		call(tool.ListFiles, `{"path":"."}`),
 	}
 	want := []string{"(no files)", "wrote 5 bytes to a/b.txt", "wrote 0 bytes to /c.txt", "grün", "ün", "a/b.txt 5\nc.txt 0"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 func TestALongFileIsReadInPieces(t *testing.T) {

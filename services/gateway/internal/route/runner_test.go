@@ -58,9 +58,7 @@ func TestTheListsOfAllRunnersAreOne(t *testing.T) {
 	defer s.runner(verb.RunList{Runs: []verb.HeldRun{run("r1", "j1", 2)}, Total: 1}, verb.RunnerLine{Runner: "r1"}, nil)()
 	var runs verb.RunList
 	get("/api/v1/runs?limit=2", &runs)
-	if d := cmp.Diff(verb.RunList{Runs: []verb.HeldRun{run("r2", "j2", 1), run("r1", "j1", 2), run("r2", "j3", 3)}, Total: 8}, runs); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, verb.RunList{Runs: []verb.HeldRun{run("r2", "j2", 1), run("r1", "j1", 2), run("r2", "j3", 3)}, Total: 8}, runs)
 	var runners verb.RunnerList
 	get("/api/v1/runners", &runners)
 	if len(runners.Runners) != 2 || runners.Runners[0].Runner != "r1" || runners.Runners[1].Runner != "r2" {

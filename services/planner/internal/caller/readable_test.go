@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
@@ -79,9 +80,7 @@ func TestAnAnswerThatBeginsAgainIsShownFromItsBeginning(t *testing.T) {
 	r := newReadable("draft/1", true, func(i item.Item) { got = append(got, fmt.Sprint(i.ID, i.Offset, i.Text)) })
 	r.take(llm.Delta{Text: `{"thought":"wro`})
 	r.take(llm.Delta{Restart: true, Text: `{"thought":"right"}`})
-	if diff := cmp.Diff([]string{"draft/1/thought0wro", "draft/1/thought0right"}, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"draft/1/thought0wro", "draft/1/thought0right"}, got)
 }
 
 // Broken JSON of any shape neither breaks the display nor costs more than its length.
@@ -110,9 +109,7 @@ func TestACallForAPlanIsReadBehindWords(t *testing.T) {
 	sink, done := watched(q)
 	sink(llm.Delta{Text: `Here: {"thought":"so"}`})
 	done()
-	if diff := cmp.Diff([]string{"text Here:\n", "thinking so", "text ", "thinking "}, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"text Here:\n", "thinking so", "text ", "thinking "}, got)
 }
 
 func TestAnAttemptThatFailsIsShownBeforeTheNextOne(t *testing.T) {
@@ -124,7 +121,5 @@ func TestAnAttemptThatFailsIsShownBeforeTheNextOne(t *testing.T) {
 		{Type: item.Warning, ID: "draft/1/retry/1", Text: "model m: timeout; it is asked again", Done: true},
 		{Type: item.Warning, ID: "draft/1/retry/2", Text: "model m: overloaded; it is asked again", Done: true},
 	}
-	if diff := cmp.Diff(want, shown); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, shown)
 }

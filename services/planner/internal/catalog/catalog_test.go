@@ -252,9 +252,7 @@ func TestReadingAnewKeepsTheCardsMeanwhile(t *testing.T) {
 		_, changed := w.cards.Cards()
 		w.again <- struct{}{}
 		<-changed
-		if d := cmp.Diff([]string{"a", "before"}, w.ids()); d != "" {
-			t.Error(d)
-		}
+		musttest.Equal(t, []string{"a", "before"}, w.ids())
 	})
 }
 

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -113,9 +111,7 @@ func TestQuestionsAndTheirAnswersArePartOfTheTurn(t *testing.T) {
 		ask("q3", "And when?"), reply("q3", events.Expired, ""), ask("q4", "Still there?"), ended(events.Finished, `"done"`, nil))
 	got := musttest.Get(a.of("j1").Before(t.Context(), "s", "j2", 10_000))(t)
 	want := []planning.Turn{{User: "goal of j1", Answer: "done", Asked: []string{"Which city? → Lima", "May I? → approved", "And when? → (expired)", "Still there?"}}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 	if text := planning.History(got, 1000); !strings.Contains(text, "[Question → answer] Which city? → Lima\n") {
 		t.Error(text)
 	}
@@ -139,9 +135,7 @@ func TestTheTurnsBeforeAJobAreToldWithStepsAndAnswersInOrder(t *testing.T) {
 		{User: "goal of j2", Answer: "(failed: nobody knows)"},
 		{User: "goal of j3", Steps: []string{"go on"}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 func TestTheFirstTurnHasNoPast(t *testing.T) {
@@ -204,7 +198,5 @@ func TestWhatWentByReferenceIsReadWhenItIsSmallAndThere(t *testing.T) {
 	for _, turn := range got {
 		answers = append(answers, strings.Join(turn.Steps, ",")+": "+turn.Answer)
 	}
-	if diff := cmp.Diff([]string{"from afar: a long result", "from afar: (done, without a result)", "from afar: (done, without a result)"}, answers); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"from afar: a long result", "from afar: (done, without a result)", "from afar: (done, without a result)"}, answers)
 }

@@ -7,8 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
@@ -210,8 +208,6 @@ func TestMetricsHearWhatDraftsWereWorthAndWhoWroteTheWords(t *testing.T) {
 		for i := range heard {
 			heard[i].Took, heard[i].Faults = 0, nil
 		}
-		if d := cmp.Diff(want, heard); d != "" {
-			t.Error(d)
-		}
+		musttest.Equal(t, want, heard)
 	})
 }

@@ -14,8 +14,6 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
@@ -252,9 +250,7 @@ const onePlan = `{"subjobs":[{"id":"a","goal":"g","expert":"x"}]}`
 
 func check(t *testing.T, w *ports, want ...string) {
 	t.Helper()
-	if d := cmp.Diff(want, w.lines); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, w.lines)
 }
 
 func TestTheFactIsStatedBeforeTheWorkIsAcknowledged(t *testing.T) {
@@ -268,9 +264,7 @@ func TestTheFactIsStatedBeforeTheWorkIsAcknowledged(t *testing.T) {
 				{ID: "a", Goal: "g", Expert: "x", ExpertName: "x", Pool: "default"},
 			}}},
 		}
-		if d := cmp.Diff(want, w.facts[0]); d != "" {
-			t.Error(d)
-		}
+		musttest.Equal(t, want, w.facts[0])
 	})
 }
 

@@ -8,8 +8,6 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestASpanEndsWithWhatCameOfTheDelivery(t *testing.T) {
@@ -46,9 +44,7 @@ func TestASpanEndsWithWhatCameOfTheDelivery(t *testing.T) {
 					d.Subject = test.subject
 				}
 				musttest.Do(t, w.run(t, nil, d))
-				if diff := cmp.Diff([]string{test.want}, ended); diff != "" {
-					t.Error(diff)
-				}
+				musttest.Equal(t, []string{test.want}, ended)
 				for _, e := range w.facts {
 					if e.Trace != "00-span" {
 						t.Errorf("%s belongs to %s", e.Kind, e.Trace)

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/graph"
@@ -79,9 +77,7 @@ func (r *tape) shows(want ...string) {
 	r.t.Helper()
 	board := r.chart.Board()
 	_, text, _ := strings.Cut(board.String(), "Steps:\n")
-	if d := cmp.Diff(strings.Join(want, "\n")+"\n", text); d != "" {
-		r.t.Error(d)
-	}
+	musttest.Equal(r.t, strings.Join(want, "\n")+"\n", text)
 }
 
 func stepOf(id, status string, notes ...string) Operation {
@@ -118,9 +114,7 @@ func TestTheGraphOfAJobIsShownAsThePlanTextByteForByte(t *testing.T) {
 		"   Notes: by train\n" +
 		"2. [ ] Rest\n"
 	board := r.chart.Board()
-	if d := cmp.Diff(want, board.String()); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, board.String())
 }
 
 func TestStepsStandBehindThoseTheyDependOn(t *testing.T) {
@@ -166,9 +160,7 @@ func TestOnlyWhatBeganIsMarkedAsBlockedByAStop(t *testing.T) {
 	for _, line := range r.chart.Board().Lines {
 		marks = append(marks, line.Mark.Sign())
 	}
-	if diff := cmp.Diff([]string{"[!]", "[ ]", "[ ]"}, marks); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"[!]", "[ ]", "[ ]"}, marks)
 }
 
 func TestAStepThatIsBlockedIsTriedAgainOrGivenItsResult(t *testing.T) {

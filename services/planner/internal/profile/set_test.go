@@ -24,9 +24,7 @@ func own(t *testing.T) *Set {
 
 func TestTheBuiltInProfilesAreComplete(t *testing.T) {
 	s := own(t)
-	if d := cmp.Diff([]string{"assistant", "default", "graph", "research", "steps"}, s.Names()); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, []string{"assistant", "default", "graph", "research", "steps"}, s.Names())
 	for _, name := range s.Names() {
 		e, ok := s.Get(name)
 		if !ok || e.About == "" || e.Dialect == "" || len(e.Fallback) == 0 || e.Limits.Steps == 0 || e.Limits.Rounds == 0 {

@@ -160,9 +160,7 @@ func TestBudgetsAreShownWithWhatIsSpentAndWhenTheyRenew(t *testing.T) {
 	}
 	tomorrow := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	empty := []verb.BudgetLine{{Scope: "day", Limit: tokens(150), Left: tokens(150), Renews: tomorrow}}
-	if diff := cmp.Diff(empty, show("")); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, empty, show(""))
 	musttest.Do(t, l.Note(t.Context(), "a", "s", events.Spent{}, events.Spent{Tokens: 130, CostUSD: 0.5}))
 	want := []verb.BudgetLine{
 		{Scope: "session", ID: "s", Limit: events.Spent{Tokens: 100, CostUSD: 2}, Spent: events.Spent{Tokens: 130, CostUSD: 0.5}, Left: events.Spent{CostUSD: 1.5}},

@@ -86,9 +86,7 @@ func TestWorkOfOneExpertGoesInOneBatch(t *testing.T) {
 		"jobs.work.p~batch.x.~batch.~batch.2 any a c",
 		"jobs.work.q~batch.x.j1.~batch.2 any d e",
 	}
-	if diff := cmp.Diff(want, p.list); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, p.list)
 	for i, ack := range acks {
 		if _, err := ack.Wait(t.Context()); err != nil {
 			t.Errorf("member %d: %v", i, err)

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -61,9 +59,7 @@ func TestWhoeverFindsTheWordsGetsThePlanAsItWasCarriedOut(t *testing.T) {
 	want := events.Plan{Title: "Two", Thought: "why", Locale: "de-DE", SubJobs: []events.SubJob{
 		{ID: "s0", Title: "Step", Goal: goal}, {ID: "s1", Title: "Step", Goal: goal, Dependencies: []string{"s0"}},
 	}}
-	if d := cmp.Diff(want, plan); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, plan)
 	if r := w.Request; r.Finalize != "summary:writer" || r.Goal != "g" || r.Profile != "steps" || r.Inputs != nil || w.Inputs == nil {
 		t.Errorf("%+v", r)
 	}
@@ -110,8 +106,6 @@ func TestTheEndOfAJobNamesTheFilesOfItsResult(t *testing.T) {
 		}
 		end := events.JobEnded{}
 		musttest.Do(t, p.builder.fillResult(t.Context(), &job{id: "j"}, []graph.Input{{SubJob: subjob, Run: 1, Seq: seq}}, &end))
-		if d := cmp.Diff(want, end.Artifacts); d != "" {
-			t.Error(d)
-		}
+		musttest.Equal(t, want, end.Artifacts)
 	}
 }

@@ -15,8 +15,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
@@ -411,7 +409,5 @@ func TestTheWaitForATurnGrowsWithTimersAndNotWithAttemptsToArmOne(t *testing.T) 
 			waits = append(waits, alarms.armed[before].Sub(p.now))
 		}
 	}
-	if diff := cmp.Diff([]time.Duration{firstTurn, 2 * firstTurn, 4 * firstTurn}, waits); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []time.Duration{firstTurn, 2 * firstTurn, 4 * firstTurn}, waits)
 }

@@ -79,9 +79,7 @@ func TestARunIsClaimedAndClosedOnTheSubjectOfItsPool(t *testing.T) {
 				}
 			}
 			slices.Sort(closed)
-			if diff := cmp.Diff(c.closed, closed); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, c.closed, closed)
 			b.step(events.KindSubJobClosed, "a", 1, &events.SubJobClosed{})
 			all, _ = b.work()
 			if w := all["a"]; w.ClaimSubject != c.second {

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -266,9 +264,7 @@ func TestWhatWasHandedOffHasARecordOfItsOwnInTheSameThread(t *testing.T) {
 		ID: "j1~a", Parent: "s", User: "ann", Title: "look", State: Active, Updated: time.Unix(9, 0).UTC(), Total: 1, Threads: []string{"t-j1"},
 		Jobs: []Line{{ID: "j1", SubJob: "a", Thread: "t-j1", Goal: "look", Status: events.Failed, Seq: 9}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 	musttest.Do(t, b.Remove(t.Context(), read(t, b)))
 	if len(s.values) != 0 {
 		t.Errorf("left: %v", s.values)

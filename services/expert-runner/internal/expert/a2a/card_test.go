@@ -158,9 +158,7 @@ func TestAWrongConfigurationIsRefusedWithEveryFault(t *testing.T) {
 			for _, f := range faults {
 				fields = append(fields, f.Field)
 			}
-			if diff := cmp.Diff(test.want, fields); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, test.want, fields)
 		})
 	}
 }

@@ -40,9 +40,7 @@ func TestAFormTellsEveryFault(t *testing.T) {
 		t.Errorf("%s %v", got, faults)
 	}
 	_, faults = f.read(`{"a":"one"}`)
-	if diff := cmp.Diff([]string{"/: missing property 'b'", "/a: got string, want integer"}, faults); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"/: missing property 'b'", "/a: got string, want integer"}, faults)
 	if _, faults = f.read("I would rather not."); len(faults) != 1 || !strings.Contains(faults[0], "no JSON") {
 		t.Error(faults)
 	}
@@ -96,9 +94,7 @@ func TestAResultThatIsAGuessDoesNotCount(t *testing.T) {
 	if got, faults := f.read(`{"a": "1", "b": ["one" "two"]}`); faults != nil || string(got) != `{"a":1,"b":["one","two"]}` {
 		t.Errorf("got %s, %v", got, faults)
 	}
-	if diff := cmp.Diff([]string{"deliverable guess", "deliverable repaired"}, trusted); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"deliverable guess", "deliverable repaired"}, trusted)
 }
 
 func TestAnEvaluationThatIsAGuessDoesNotCount(t *testing.T) {

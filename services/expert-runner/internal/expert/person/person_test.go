@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
@@ -45,9 +43,7 @@ func TestAPersonIsAskedThroughTheForm(t *testing.T) {
 		Request: "count~1~form", Kind: events.InputForm, Schema: []byte(form), ExpiresIn: events.Duration(time.Hour), Default: []byte(`{"n":0}`),
 		Prompt: "Go and look.\nCount the boxes\nFrom a: {\"hall\":1}\nFrom b: \"hall 2\"",
 	}
-	if diff := cmp.Diff(want, e.Park); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, e.Park)
 }
 
 func TestWithoutAFormWordsAreEnough(t *testing.T) {

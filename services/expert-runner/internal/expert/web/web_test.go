@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
@@ -159,9 +157,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 			if r.Error != nil {
 				got.Code = r.Error.Code
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, test.want, got)
 			if test.status == 422 && !strings.Contains(r.Lesson, "n must be even") {
 				t.Errorf("lesson %q", r.Lesson)
 			}
@@ -313,9 +309,7 @@ func TestAWrongCallIsRefusedWithEveryFault(t *testing.T) {
 			for _, f := range faults {
 				fields = append(fields, f.Field)
 			}
-			if diff := cmp.Diff(test.want, fields); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, test.want, fields)
 		})
 	}
 }

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
@@ -105,9 +103,7 @@ func TestStepsOfAWorkspaceAreRepeatedWithoutTheirPrograms(t *testing.T) {
 	for _, name := range []string{".cache", ".cache/large", ".tmp", ".tmp/large"} {
 		delete(want, name)
 	}
-	if diff := cmp.Diff(want, picture(t, second)); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, picture(t, second))
 }
 
 // Names in an archive cannot leave the workspace.
