@@ -146,7 +146,10 @@ func atGateway(t *testing.T, bus string, vars ...string) (kill func(), url strin
 		t.Fatal("the gateway said no address")
 	}
 	for status := 0; status != http.StatusOK; {
-		answer := musttest.Get(http.Get(strings.TrimSuffix(url, "mcp") + "readyz"))(t)
+		answer, err := http.Get(strings.TrimSuffix(url, "mcp") + "readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
 		status = answer.StatusCode
 		_ = answer.Body.Close() // The body is not needed.
 	}

@@ -72,7 +72,10 @@ func ask(t *testing.T, method, addr, path string) (int, string) {
 	t.Helper()
 	request := musttest.Get(http.NewRequestWithContext(t.Context(), method, "http://"+addr+path, nil))(t)
 	transport := &http.Transport{DisableKeepAlives: true}
-	response := musttest.Get(transport.RoundTrip(request))(t)
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer func() { _ = response.Body.Close() }()
 	body := musttest.Get(io.ReadAll(response.Body))(t)
 	return response.StatusCode, strings.TrimSpace(string(body))

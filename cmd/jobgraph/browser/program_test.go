@@ -248,7 +248,10 @@ func (s *stack) ask(method, path string, body any) []byte {
 	}
 	r := musttest.Get(http.NewRequest(method, "http://"+s.http+"/api/v1"+path, send))(s)
 	r.Header.Set("Authorization", "Bearer "+token)
-	answer := musttest.Get(http.DefaultClient.Do(r))(s)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.Fatal(err)
+	}
 	defer func() { _ = answer.Body.Close() }() // The body has been read.
 	text, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode >= 300 {

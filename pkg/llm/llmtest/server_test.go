@@ -238,7 +238,10 @@ func TestACallerWhoLeavesInTheMiddleEndsTheHandler(t *testing.T) {
 	server := llmtest.New(llmtest.Say(llmtest.Answer{Text: strings.Repeat("x", 10000)}, llmtest.Answer{Text: "x", Fault: llmtest.Hang}))
 	body := `{"stream":true,"messages":[{"role":"user","content":"hi"}]}`
 	req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://fake.test/v1/chat/completions", strings.NewReader(body)))(t)
-	resp := musttest.Get(server.Do(req))(t)
+	resp, err := server.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
 	musttest.Get(io.ReadFull(resp.Body, make([]byte, 100)))(t)
 	musttest.Do(t, resp.Body.Close())
 }

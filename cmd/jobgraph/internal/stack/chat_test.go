@@ -170,7 +170,10 @@ func raw(t *testing.T, k *stack.Stack, header map[string]string, body string) (i
 	for name, value := range header {
 		r.Header.Set(name, value)
 	}
-	answer := musttest.Get(http.DefaultClient.Do(r))(t)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer func() { _ = answer.Body.Close() }() // The body has been read.
 	text := musttest.Get(io.ReadAll(answer.Body))(t)
 	return answer.StatusCode, answer.Header, string(text)

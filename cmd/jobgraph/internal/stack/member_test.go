@@ -23,7 +23,10 @@ func TestTheScriptedModelOfAStackKeepsNoQuestions(t *testing.T) {
 		}
 		body := strings.NewReader(`{"model":"fake","messages":[{"role":"user","content":"hi"}]}`)
 		request := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, fakeAddress+"/chat/completions", body))(t)
-		answer := musttest.Get(server.Do(request))(t)
+		answer, err := server.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := answer.Body.Close(); err != nil || answer.StatusCode != http.StatusOK || len(server.Asked()) != 0 {
 			t.Errorf("%s: status %d, %v, keeps %d questions", model, answer.StatusCode, err, len(server.Asked()))
 		}

@@ -80,7 +80,10 @@ func (s *siege) message(role verb.Role, session, text string) (status int, recei
 	r := musttest.Get(http.NewRequestWithContext(s.Context(), http.MethodPost, s.stack.HTTP()+"/api/v1/jobs", bytes.NewReader(body)))(s)
 	r.Header.Set("Authorization", "Bearer "+samMay(role))
 	r.Header.Set("Content-Type", "application/json")
-	answer := musttest.Get(http.DefaultClient.Do(r))(s)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.Fatal(err)
+	}
 	defer func() { _ = answer.Body.Close() }() // The body was read.
 	said, err := io.ReadAll(answer.Body)
 	if err == nil {

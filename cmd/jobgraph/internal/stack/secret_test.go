@@ -331,7 +331,10 @@ func TestNoSecretThatIsEchoedIsKeptToldOrLogged(t *testing.T) {
 	}
 	clean(t, "what was told live", e.live.bytes())
 	for _, path := range []string{"/readyz", "/metrics"} {
-		answer := musttest.Get(http.Get(e.stack.HTTP() + path))(t)
+		answer, err := http.Get(e.stack.HTTP() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
 		page := musttest.Get(io.ReadAll(answer.Body))(t)
 		_ = answer.Body.Close() // The body has been read.
 		clean(t, path, page)

@@ -267,7 +267,10 @@ func (s *siege) stored(v victim) string {
 	}
 	r := musttest.Get(http.NewRequestWithContext(s.Context(), http.MethodGet, s.stack.HTTP()+"/api/v1/jobs/"+v.job+"/live", http.NoBody))(s)
 	r.Header.Set("Authorization", "Bearer "+siegeToken)
-	answer := musttest.Get(http.DefaultClient.Do(r))(s)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.Fatal(err)
+	}
 	defer func() { _ = answer.Body.Close() }() // The body has been read.
 	all.Write(must(io.ReadAll(answer.Body)))
 	return all.String()

@@ -347,7 +347,10 @@ func (e *estate) http(method, path, token string) (status int, text string) {
 	r := musttest.Get(http.NewRequestWithContext(e.Context(), method, e.at+path, strings.NewReader("{}")))(e)
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/json")
-	answer := musttest.Get(http.DefaultClient.Do(r))(e)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		e.Fatal(err)
+	}
 	defer func() { _ = answer.Body.Close() }() // The body was read.
 	body := musttest.Get(io.ReadAll(answer.Body))(e)
 	return answer.StatusCode, string(body)

@@ -35,7 +35,10 @@ func relaying(ctx context.Context, t *testing.T, g egress.Guard) (client *http.C
 func ask(t *testing.T, client *http.Client, to, body string) (int, string) {
 	t.Helper()
 	request := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://relay/?to="+url.QueryEscape(to), strings.NewReader(body)))(t)
-	answer := musttest.Get(client.Do(request))(t)
+	answer, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer func() { _ = answer.Body.Close() }()
 	said := musttest.Get(io.ReadAll(answer.Body))(t)
 	return answer.StatusCode, string(said)

@@ -210,7 +210,10 @@ func (s *site) post(g *gateway, header map[string]string, body string) (status i
 	for name, value := range header {
 		r.Header.Set(name, value)
 	}
-	got := musttest.Get(http.DefaultClient.Do(r))(s)
+	got, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.Fatal(err)
+	}
 	defer func() { _ = got.Body.Close() }() // The body has been read.
 	text := musttest.Get(io.ReadAll(got.Body))(s)
 	return got.StatusCode, string(text)

@@ -66,7 +66,10 @@ func TestAPeerThatBreaksTheProtocolIsToldHow(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodDelete, http.MethodPut} {
 		r := musttest.Get(http.NewRequestWithContext(t.Context(), method, g.URL+"/mcp", http.NoBody))(t)
 		r.Header.Set("Authorization", auth)
-		answer := musttest.Get(http.DefaultClient.Do(r))(t)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
 		text, err := io.ReadAll(answer.Body)
 		if _ = answer.Body.Close(); err != nil || answer.StatusCode < 400 || !strings.Contains(string(text), `"code":`) {
 			t.Errorf("%s: %d %s", method, answer.StatusCode, text)

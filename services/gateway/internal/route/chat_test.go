@@ -181,7 +181,10 @@ func (c *chunks) next() (content, fault string, done bool) {
 func (k *talks) stream(role verb.Role, said ...string) (c *chunks, stop context.CancelFunc) {
 	k.Helper()
 	ctx, stop := context.WithCancel(k.Context())
-	answer := musttest.Get(http.DefaultClient.Do(k.request(role, http.MethodPost, chatPath, chatBody("default", true, said...)).WithContext(ctx)))(k)
+	answer, err := http.DefaultClient.Do(k.request(role, http.MethodPost, chatPath, chatBody("default", true, said...)).WithContext(ctx))
+	if err != nil {
+		k.Fatal(err)
+	}
 	k.Cleanup(func() { _ = answer.Body.Close() }) // The stream may not be read to its end.
 	if answer.StatusCode != http.StatusOK || !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {
 		k.Fatalf("%d %v", answer.StatusCode, answer.Header)

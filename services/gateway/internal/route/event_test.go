@@ -93,7 +93,10 @@ func TestAStreamOfAnEndedJobEndsAndIsResumed(t *testing.T) {
 func TestAQuietStreamShowsThatItLivesAndEndsWithTheGateway(t *testing.T) {
 	s := open(t, nil, func(g *routeSettings) { g.Beat, g.Streams = shortBeat, 1 })
 	s.state("j", requested)
-	answer := musttest.Get(http.DefaultClient.Do(s.streamed("/api/v1/jobs/j/events", "")))(t)
+	answer, err := http.DefaultClient.Do(s.streamed("/api/v1/jobs/j/events", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
 	lines := bufio.NewScanner(answer.Body)
 	alive := false
 	for !alive && lines.Scan() {
@@ -168,7 +171,10 @@ func (s *site) resume(addr string, got []uint64, most int) (all []uint64, done b
 		r.Header.Set("Last-Event-ID", strconv.FormatUint(got[len(got)-1], 10))
 	}
 	transport := &http.Transport{DisableKeepAlives: true}
-	answer := musttest.Get(transport.RoundTrip(r))(s)
+	answer, err := transport.RoundTrip(r)
+	if err != nil {
+		s.Fatal(err)
+	}
 	defer func() { _ = answer.Body.Close() }() // The stream may break off in the middle.
 	if answer.StatusCode == http.StatusNoContent {
 		return got, true

@@ -143,7 +143,10 @@ type reply struct {
 func (s *site) do(r *http.Request) (reply, string) {
 	s.Helper()
 	c := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	answer := musttest.Get(c.Do(r))(s)
+	answer, err := c.Do(r)
+	if err != nil {
+		s.Fatal(err)
+	}
 	defer func() { _ = answer.Body.Close() }() // The body has been read.
 	body := musttest.Get(io.ReadAll(answer.Body))(s)
 	return reply{answer.StatusCode, answer.Header}, string(body)

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -143,7 +142,10 @@ func TestARevokedTokenEnds(t *testing.T) {
 	s.state("j", requested)
 	r := s.request(verb.Viewer, http.MethodGet, "/api/v1/jobs/j/events", "")
 	r.Header.Set("Accept", "text/event-stream")
-	answer := musttest.Get(http.DefaultClient.Do(r))(t)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer func() { _ = answer.Body.Close() }() // The body has been read.
 	s.write(verb.Admin)
 	if changed, err := s.keeper.Refresh(); !changed || err != nil {
