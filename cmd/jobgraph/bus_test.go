@@ -112,23 +112,6 @@ var different = []struct {
 	{regexp.MustCompile(`\d\d:\d\d:\d\d|\d+(\.\d+)?(ms|µs|s)\b`), `…`},
 }
 
-// constant replaces what differs between runs and cuts long replies.
-func constant(reply []byte) string {
-	var compact bytes.Buffer
-	text := string(reply)
-	if json.Compact(&compact, reply) == nil {
-		text = compact.String()
-	}
-	for _, d := range different {
-		text = d.what.ReplaceAllString(text, d.with)
-	}
-	const most = 480
-	if runes := []rune(text); len(runes) > most {
-		text = string(runes[:most]) + "…"
-	}
-	return text
-}
-
 // described reads /asyncapi.json, and returns what fails the test unless a reply is the answer or the refusal that it describes.
 func described(t *testing.T) (check func(name string, reply []byte, fault *events.Fault)) {
 	t.Helper()
@@ -137,10 +120,7 @@ func described(t *testing.T) (check func(name string, reply []byte, fault *event
 	for id, m := range components["messages"].(map[string]any) { // any order: a map is made of it.
 		payloads[id] = m.(map[string]any)["payload"]
 	}
-	s, err := schema.Read(musttest.JSON(t, map[string]any{"components": components, "properties": payloads}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(schema.Read(musttest.JSON(t, map[string]any{"components": components, "properties": payloads})))(t)
 	return func(name string, reply []byte, fault *events.Fault) {
 		t.Helper()
 		message := "api." + name + ".reply"
@@ -156,10 +136,7 @@ func described(t *testing.T) (check func(name string, reply []byte, fault *event
 // Every request over NATS has an example in the page, with the reply that it gets.
 func TestEveryRequestOnTheBusIsAnsweredAsItsPageShows(t *testing.T) {
 	t.Parallel()
-	b, err := bus.Connect(t.Context(), bus.Options{URL: counting(t, porter), Name: "asking"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(bus.Connect(t.Context(), bus.Options{URL: counting(t, porter), Name: "asking"}))(t)
 	t.Cleanup(b.Close)
 	ask := func(name, input string) ([]byte, *events.Fault) {
 		t.Helper()
@@ -177,9 +154,7 @@ func TestEveryRequestOnTheBusIsAnsweredAsItsPageShows(t *testing.T) {
 				Owed   bool `json:"end_owed"`
 			}
 			text, _ := ask("get", `{"id":"`+e.job+`"}`)
-			if err := json.Unmarshal(text, &state); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, json.Unmarshal(text, &state))
 			if status = state.Status; state.Owed {
 				status = ""
 			}
@@ -201,7 +176,20 @@ func TestEveryRequestOnTheBusIsAnsweredAsItsPageShows(t *testing.T) {
 		if fault != nil {
 			code = "Nats-Service-Error-Code: " + string(fault.Code) + "\n"
 		}
-		fmt.Fprintf(page, "```\n$ nats req jobs.api.%s '%s'\n%s%s\n```\n", e.verb, e.input, code, constant(reply))
+		// Replace what differs between runs, and cut long replies.
+		var compact bytes.Buffer
+		text := string(reply)
+		if json.Compact(&compact, reply) == nil {
+			text = compact.String()
+		}
+		for _, d := range different {
+			text = d.what.ReplaceAllString(text, d.with)
+		}
+		const most = 480
+		if runes := []rune(text); len(runes) > most {
+			text = string(runes[:most]) + "…"
+		}
+		fmt.Fprintf(page, "```\n$ nats req jobs.api.%s '%s'\n%s%s\n```\n", e.verb, e.input, code, text)
 	}
 	for _, v := range verb.All() {
 		if v.On != "" && !shown[v.Name] {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/cli"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // outside is one run of the program with an HTTP model that records its prompts.
@@ -69,9 +70,7 @@ func TestPromptsCarryTheRulesOfTheirProfiles(t *testing.T) {
 	t.Run("research", func(t *testing.T) {
 		job := filepath.Join(t.TempDir(), "job.json")
 		request := `{"goal":"Why does gold rise?","profile":"research","locale":"de-DE","limits":{"max_steps":4}}`
-		if err := os.WriteFile(job, []byte(request), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(job, []byte(request), 0o600))
 		o := fromOutside(t, llmtest.New(llmtest.Planner{}), "run", "--embedded", "-f", job)
 		if o.code != cli.ExitOK {
 			t.Fatalf("exit code %d: %s%s", o.code, o.stdout, o.stderr)
@@ -97,12 +96,8 @@ func TestAJobEndsWithinItsDeadline(t *testing.T) {
 	}
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		musttest.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	o := fromOutside(t, llmtest.New(llmtest.Planner{}), "run", "--embedded", "--experts", filepath.Join(dir, "experts"), "-f", filepath.Join(dir, "job.json"))
 	if o.code != cli.ExitFailed || !strings.Contains(o.stderr, "deadline") {

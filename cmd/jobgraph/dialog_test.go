@@ -14,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/cli"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // typist is a person at a terminal: they type the next line when they see its prompt.
@@ -101,9 +102,7 @@ func clerkCard(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "clerk.md")
 	card := "---\nname: Clerk\nkind: llm\ntools: [ask_person, edit]\n" +
 		"policies: [{tool: edit, args: {do: replace}, action: ask, reason: Changes are looked at.}]\n---\nYou keep notes.\n"
-	if err := os.WriteFile(path, []byte(card), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(path, []byte(card), 0o600))
 	return path
 }
 
@@ -134,9 +133,7 @@ func TestAPersonWhoLeavesFindsTheJobWaiting(t *testing.T) {
 func TestAFormIsFilledInFieldByField(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "boss.md")
 	card := "---\nname: Boss\nkind: human\noutput_schema: {type: object, required: [amount], properties: {amount: {type: integer, minimum: 1}, note: {type: string}, now: {type: boolean, default: false}}}\n---\nHow much?\n"
-	if err := os.WriteFile(path, []byte(card), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(path, []byte(card), 0o600))
 	lines := [][2]string{
 		{"amount (integer)> ", "0"},
 		{"note (may be empty)> ", "x"},
@@ -162,9 +159,7 @@ func TestAChatIsASessionWithCommands(t *testing.T) {
 		return llmtest.Answer{Text: "<deliverable>Pleased to meet you.</deliverable>"}, nil
 	}))
 	path := filepath.Join(t.TempDir(), "host.md")
-	if err := os.WriteFile(path, []byte("---\nname: Host\nkind: llm\n---\nYou greet people.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(path, []byte("---\nname: Host\nkind: llm\n---\nYou greet people.\n"), 0o600))
 	lines := [][2]string{
 		{"you> ", "Hello, my name is Ann"}, {"you> ", "What is my name?"}, {"you> ", "/nonsense"}, {"you> ", "/budget"}, {"you> ", "/quit"},
 	}
@@ -183,9 +178,7 @@ func TestAChatGoesOnWithItsSession(t *testing.T) {
 		return llmtest.Answer{Text: "<deliverable>Pleased to meet you.</deliverable>"}, nil
 	}))
 	path := filepath.Join(t.TempDir(), "host.md")
-	if err := os.WriteFile(path, []byte("---\nname: Host\nkind: llm\n---\nYou greet people.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(path, []byte("---\nname: Host\nkind: llm\n---\nYou greet people.\n"), 0o600))
 	store := t.TempDir()
 	args := []string{"chat", "--store", store, "--session", "peru", "--experts", path, "--expert", "Host"}
 	code, shown, stderr := atTerminal(t, model, [][2]string{{"you> ", "Hello there"}, {"you> ", "/quit"}}, args...)

@@ -9,6 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // The digest of the examples waits for a person each time: what they reject is written again as they say, what they approve is kept.
@@ -26,17 +27,11 @@ func TestTheDigestGoesOutAsAPersonHasConfirmed(t *testing.T) {
 		}
 		return p.stdout.String()
 	}
-	readme, err := os.ReadFile("examples/digest/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := musttest.Get(os.ReadFile("examples/digest/README.md"))(t)
 	_, create, _ := strings.Cut(string(readme), "\njobgraph schedule create ")
 	create, _, _ = strings.Cut(create, "\n")
 	says(append([]string{"schedule", "create"}, strings.Fields(create)...)...)
-	c, err := client.Connect(t.Context(), bus.Options{URL: where})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(client.Connect(t.Context(), bus.Options{URL: where}))(t)
 	defer c.Close()
 	for _, answers := range [][]string{{"approve"}, {"reject", "approve"}} {
 		job := strings.TrimSpace(says("schedule", "trigger", "digest"))

@@ -4,33 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/big"
-	"os"
 	"slices"
-
-	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/cli"
 )
 
 // inexact is the exit code of a script whose program printed a number that many JSON readers would round. No script expects it.
 const inexact = 99
-
-// exactProgram is the program of every script. It checks the JSON that it prints for numbers beyond 2^53; a test of package
-// cli checks that scripts cover every command that prints JSON.
-func exactProgram() {
-	system := cli.OS()
-	if !printsJSON(system.Args) {
-		os.Exit(cli.Main(system))
-	}
-	var printed bytes.Buffer
-	system.Stdout = io.MultiWriter(os.Stdout, &printed)
-	code := cli.Main(system)
-	if place := beyond(printed.Bytes()); place != "" {
-		fmt.Fprintf(os.Stderr, "%q prints a number beyond 2^53: %s\n", system.Args, place)
-		code = inexact
-	}
-	os.Exit(code)
-}
 
 // printsJSON reports whether a command line asks for JSON.
 func printsJSON(args []string) bool {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/cli"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // The command in each example's README does what the README says, with the scripted model.
@@ -61,9 +62,7 @@ func TestExamplesDoWhatTheirReadmeSays(t *testing.T) {
 // A model that repeats itself ends the job with the reason; one that floods its output is warned and goes on.
 func TestTheCoderEndsWhateverItsModelDoes(t *testing.T) {
 	request := filepath.Join(t.TempDir(), "job.yaml")
-	if err := os.WriteFile(request, []byte("goal: Fix it\nexpert: Coder\nlimits: {retries: 0}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(request, []byte("goal: Fix it\nexpert: Coder\nlimits: {retries: 0}\n"), 0o600))
 	loop := llmtest.New(llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) {
 		return llmtest.Answer{Calls: []llmtest.Call{{Name: "run", Args: `{"command":"exit 1"}`}}}, nil
 	}))
@@ -94,10 +93,7 @@ func exampleEnv(t *testing.T) func(name string) (string, bool) {
 // exampleCommands are the commands of a README that run a job, without the program's name; artifacts go into a folder.
 func exampleCommands(t *testing.T, name, into string) (commands [][]string) {
 	t.Helper()
-	readme, err := os.ReadFile(filepath.Join("examples", name, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := musttest.Get(os.ReadFile(filepath.Join("examples", name, "README.md")))(t)
 	for line := range strings.Lines(string(readme)) {
 		command, is := strings.CutPrefix(line, "jobgraph run ")
 		if !is {
@@ -142,10 +138,7 @@ func TestTheReportReadsABaseOfKnowledge(t *testing.T) {
 	stop, where := startUp(t, env, []string{"--model", "fake:examples/report/knowledge-model.yaml"})
 	defer stop()
 	vars["NATS_URL"] = where
-	readme, err := os.ReadFile("examples/report/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := musttest.Get(os.ReadFile("examples/report/README.md"))(t)
 	_, add, found := strings.Cut(string(readme), "\njobgraph knowledge add ")
 	add, _, _ = strings.Cut(add, "\n")
 	for _, args := range [][]string{append([]string{"knowledge", "add"}, strings.Fields(add)...), exampleCommands(t, "report", "")[1]} {

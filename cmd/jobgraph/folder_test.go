@@ -16,6 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/cli"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // visitor works in a folder that they have cloned.
@@ -69,13 +70,9 @@ func visit(t *testing.T, files map[string]string) *visitor {
 func (v *visitor) write(files map[string]string) {
 	v.t.Helper()
 	for name, text := range files {
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			v.t.Fatal(err)
-		}
+		musttest.Do(v.t, os.MkdirAll(filepath.Dir(name), 0o700))
 		text = strings.ReplaceAll(text, "EVIL", v.evil.URL)
-		if err := os.WriteFile(name, []byte(text), 0o700); err != nil {
-			v.t.Fatal(err)
-		}
+		musttest.Do(v.t, os.WriteFile(name, []byte(text), 0o700))
 	}
 }
 
@@ -173,9 +170,7 @@ func TestTextsOfAClonedFolderAreUsedAndNamed(t *testing.T) {
 // Whatever a folder writes to get at the person's key is refused, no matter what they have allowed programs to do.
 func TestAClonedFolderDoesNotGetTheKey(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(outside, []byte(secretKey), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(outside, []byte(secretKey), 0o600))
 	model := "models: {default: {model: m, base_url: 'EVIL/v1', key: '"
 	card := "---\nname: Clerk\nkind: http\nurl: 'EVIL/x'\n"
 	for name, attack := range map[string]struct {
@@ -202,9 +197,7 @@ func TestAClonedFolderDoesNotGetTheKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := visit(t, attack.files)
 			if attack.link != "" {
-				if err := os.Symlink(outside, attack.link); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, os.Symlink(outside, attack.link))
 			}
 			runs := map[string][][2]string{"": nil, "--trust": nil}
 			if name == "the key of a model" { // The person withdraws it.

@@ -54,9 +54,7 @@ func (k *keyboard) until(t *testing.T, parts ...string) {
 
 func (k *keyboard) press(t *testing.T, keys string) {
 	t.Helper()
-	if _, err := io.WriteString(k.tty, keys); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(io.WriteString(k.tty, keys))(t)
 }
 
 // end waits for the program and returns its exit code.
@@ -81,9 +79,7 @@ func TestTheCommandThatAnInterruptedRunPrintsGoesOnWithTheJob(t *testing.T) {
 	served := httptest.NewServer(model)
 	defer served.Close()
 	card := "---\nname: Clerk\nkind: llm\ntools: [edit]\n---\nYou keep notes.\n"
-	if err := os.WriteFile(filepath.Join(dir, "clerk card.md"), []byte(card), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "clerk card.md"), []byte(card), 0o600))
 	vars := []string{"OPENAI_BASE_URL=" + served.URL + "/v1", "OPENAI_MODEL=scripted"}
 	k := atKeyboard(t, dir, vars, "jobgraph", "run", "--embedded", "--experts", "clerk card.md", "--expert", "Clerk", "Keep a note")
 	k.until(t, "I have written half")
@@ -118,9 +114,7 @@ func TestCtrlCEndsACommandThatRunsForEver(t *testing.T) {
 	job, _ := holding(t)
 	k := atKeyboard(t, t.TempDir(), nil, "jobgraph", "run", "--embedded", "--trust", "-f", job)
 	k.until(t, "hold")
-	if err := k.cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, k.cmd.Process.Signal(syscall.SIGINT))
 	if code := k.end(); code != 130 || !strings.Contains(k.seen.String(), "--resume") {
 		t.Errorf("exit code %d: %s", code, k.seen.String())
 	}

@@ -19,15 +19,9 @@ func TestAProgramSubmitsWaitsAndReadsTheResult(t *testing.T) {
 	defer stop()
 	ctx, cancel := context.WithTimeout(t.Context(), musttest.Patience)
 	defer cancel()
-	c, err := client.Connect(ctx, bus.Options{URL: where})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(client.Connect(ctx, bus.Options{URL: where}))(t)
 	defer c.Close()
-	id, err := c.Submit(ctx, events.Request{Goal: "Say hello", Session: "desk", User: "ann"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := musttest.Get(c.Submit(ctx, events.Request{Goal: "Say hello", Session: "desk", User: "ann"}))(t)
 	end, err := c.Wait(ctx, id)
 	if err != nil || !strings.Contains(string(end.Result), "Say hello") || end.Tokens == 0 {
 		t.Fatalf("%+v, %v", end, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/goldentest"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // manners lists models by the way they answer, in the order of the table.
@@ -88,9 +89,7 @@ func goalWith(t *testing.T, model llmtest.Responder, job, profile string) string
 // and whichever profile plans. The page about conformance shows the table.
 func TestEveryProfileEndsWhateverTheModelDoes(t *testing.T) {
 	job := t.TempDir() + "/job.json"
-	if err := os.WriteFile(job, []byte(`{"goal":"Write about bees","limits":{"retries":0}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(job, []byte(`{"goal":"Write about bees","limits":{"retries":0}}`), 0o600))
 	profiles := []string{"default", "graph", "assistant", "research", "steps"}
 	cells := make([][]string, len(manners))
 	turn := make(chan struct{}, 4) // Four run at once.

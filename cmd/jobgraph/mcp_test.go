@@ -9,17 +9,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// mcpServer is an MCP server over standard input and output: its tools look up and find may be repeated, pay may not; payments go
-// into the file BOOK. With MOOD=bad it prints a greeting for people.
-func mcpServer() {
-	if os.Getenv("MOOD") == "bad" {
-		fmt.Fprintln(os.Stdout, "hello!")
-	}
-	if err := bank(os.Getenv("BOOK")).Run(context.Background(), &sdk.StdioTransport{}); err != nil {
-		os.Exit(1)
-	}
-}
-
 // bank is the server, with its book.
 func bank(path string) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "bank", Version: "v1"}, nil)

@@ -14,18 +14,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/jobgraph/jobgraph/pkg/host"
-	gateway "github.com/jobgraph/jobgraph/services/gateway/app"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
-
-// gatewayProgram is the service gateway, as a process of its own that a test can kill.
-func gatewayProgram() {
-	var settings gateway.Settings
-	os.Exit(host.Main(host.OS(), host.Program{
-		Name: "gateway", About: "serves the HTTP API", HTTPAddr: gateway.DefaultAddr, Declare: settings.Declare,
-		Run: func(ctx context.Context, p *host.Process) error { return gateway.Run(ctx, p, settings, gateway.Deps{}) },
-	}))
-}
 
 // countPlan asks a person in a form how many boxes there are, and returns the answer.
 const countPlan = `{"subjobs":[{"id":"count","goal":"Count the boxes in the hall","expert":"Counter","output_schema":` +
@@ -36,9 +26,7 @@ func counting(t *testing.T, more ...string) string {
 	t.Helper()
 	folder := t.TempDir()
 	for i, card := range append(more, "---\nname: Counter\nkind: human\n---\nGo and look.\n") {
-		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.md", i)), []byte(card), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.md", i)), []byte(card), 0o600))
 	}
 	vars := map[string]string{"HOME": t.TempDir(), "JOBGRAPH_SANDBOX": "best-effort"}
 	stop, where := startUp(t, func(name string) (string, bool) { v, ok := vars[name]; return v, ok }, []string{"--experts", folder})
@@ -49,10 +37,7 @@ func counting(t *testing.T, more ...string) string {
 // child prepares a command of this program as a separate process.
 func child(t *testing.T, name, bus string, args ...string) *exec.Cmd {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := musttest.Get(os.Executable())(t)
 	if folder := os.Getenv("JOBGRAPH_TEST_PROGRAMS"); folder != "" {
 		self = filepath.Join(folder, name)
 	}
@@ -106,10 +91,7 @@ func TestAnMCPClientRunsAJobOverStandardInput(t *testing.T) {
 	t.Parallel()
 	program := child(t, "jobgraph", counting(t), "mcp")
 	asked, moved := make(chan string, 9), make(chan string, 1)
-	c, err := sdkClient(seven, asked, moved).Connect(t.Context(), &sdk.CommandTransport{Command: program}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(sdkClient(seven, asked, moved).Connect(t.Context(), &sdk.CommandTransport{Command: program}, nil))(t)
 	tool(t, c, "submit", map[string]any{"id": "boxes", "goal": "How many boxes are there?", "plan": json.RawMessage(countPlan)})
 	end := tool(t, c, "wait", map[string]any{"id": "boxes", "timeout": "1h"})
 	if !strings.Contains(end, `"status":"FINISHED"`) || !strings.Contains(end, `{"boxes":7}`) || len(asked) != 1 {
@@ -143,13 +125,8 @@ func atGateway(t *testing.T, bus string, vars ...string) (kill func(), url strin
 	t.Helper()
 	c := child(t, "gateway", bus, "--http-addr", "127.0.0.1:0", "--log-format", "json")
 	c.Env = append(c.Env, vars...)
-	logs, err := c.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	logs := musttest.Get(c.StderrPipe())(t)
+	musttest.Do(t, c.Start())
 	lines := bufio.NewScanner(logs)
 	for url == "" && lines.Scan() {
 		var line struct {
@@ -214,14 +191,9 @@ func tasker(t *testing.T, url string) (get func(method string, p *taskParams) *t
 	can.AddExtension("io.modelcontextprotocol/tasks", nil)
 	client := sdk.NewClient(&sdk.Implementation{Name: "host", Version: "1"}, &sdk.ClientOptions{Capabilities: can})
 	for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
-		if err := sdk.AddSendingCustomMethod[*taskParams, *task](client, method); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, sdk.AddSendingCustomMethod[*taskParams, *task](client, method))
 	}
-	c, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: starter}, MaxRetries: -1}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c = musttest.Get(client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: starter}, MaxRetries: -1}, nil))(t)
 	t.Cleanup(func() { _ = c.Close() }) // Its gateway may be dead.
 	return func(method string, p *taskParams) *task {
 		t.Helper()
@@ -243,15 +215,10 @@ func TestATaskSurvivesTheDeathOfItsGateway(t *testing.T) {
 	for _, id := range []string{"first", "second"} {
 		tool(t, c, "submit", map[string]any{"id": id, "goal": "How many boxes are there?", "plan": json.RawMessage(countPlan)})
 	}
-	if _, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "wait", Arguments: map[string]any{"id": "first"}}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(c.CallTool(t.Context(), &sdk.CallToolParams{Name: "wait", Arguments: map[string]any{"id": "first"}}))(t)
 	waiting := make(chan error, 1)
-	plain, err := sdk.NewClient(&sdk.Implementation{Name: "plain", Version: "1"}, nil).
-		Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: starter}, MaxRetries: -1}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := musttest.Get(sdk.NewClient(&sdk.Implementation{Name: "plain", Version: "1"}, nil).
+		Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: starter}, MaxRetries: -1}, nil))(t)
 	go func() { // Ends with the gateway.
 		_, err := plain.CallTool(t.Context(), &sdk.CallToolParams{Name: "wait", Arguments: map[string]any{"id": "second", "timeout": "1h"}})
 		waiting <- err

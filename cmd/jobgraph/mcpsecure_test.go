@@ -31,36 +31,6 @@ type castle struct {
 	admin  *client.Client
 }
 
-func newCastle(t *testing.T) *castle {
-	t.Helper()
-	dir := t.TempDir()
-	folder, card := filepath.Join(dir, "secure"), filepath.Join(dir, "counter.md")
-	if err := os.WriteFile(card, []byte("---\nname: Counter\nkind: human\n---\nGo and look.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	person := func(name string, rights ...verb.Role) access.Identity {
-		return access.Identity{Name: name, Role: access.Client, User: name, Rights: rights}
-	}
-	s := &castle{T: t}
-	var err error
-	s.layout, err = secure.Make(folder, &secure.Change{Listen: "127.0.0.1:0", Add: []access.Identity{person("eve", verb.Submitter), person("boss", verb.Submitter, verb.Approver)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	vars := map[string]string{"HOME": t.TempDir(), "JOBGRAPH_SANDBOX": "best-effort"}
-	stop, where := startUp(t, func(name string) (string, bool) { v, ok := vars[name]; return v, ok }, []string{"--secure", folder, "--experts", card})
-	t.Cleanup(stop)
-	s.where = where
-	s.admin, err = client.Connect(t.Context(), bus.Options{
-		URL: where, Name: "admin", CA: s.layout.CA(), NKey: s.layout.Seed(secure.DefaultTenant, "admin"), InboxPrefix: "_INBOX_admin", Signers: s.layout.Signers(secure.DefaultTenant),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.admin.Close)
-	return s
-}
-
 // vars are the variables of an identity.
 func (s *castle) vars(name string) []string {
 	return []string{
@@ -69,48 +39,17 @@ func (s *castle) vars(name string) []string {
 	}
 }
 
-// pipes connects a client to `jobgraph mcp` with the key of a user. USER is another.
-func (s *castle) pipes(t *testing.T, user string, c *sdk.Client) *sdk.ClientSession {
-	t.Helper()
-	program := child(t, "jobgraph", s.where, "mcp")
-	program.Env = append(program.Env, s.vars(user)...)
-	session, err := c.Connect(t.Context(), &sdk.CommandTransport{Command: program}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return session
-}
-
 // routes connects clients to a gateway with the token of a user.
 func (s *castle) routes() func(t *testing.T, user string, c *sdk.Client) *sdk.ClientSession {
 	s.Helper()
 	tokens := filepath.Join(s.TempDir(), "tokens.yaml")
 	text := "version: 1\ntokens:\n  - {user: eve, roles: [submitter], token: token-of-eve-0123456789}\n  - {user: boss, roles: [submitter, approver], token: token-of-boss-0123456789}\n"
-	if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
-		s.Fatal(err)
-	}
+	musttest.Do(s, os.WriteFile(tokens, []byte(text), 0o600))
 	_, url := atGateway(s.T, s.where, append(s.vars("gateway"), "JOBGRAPH_TOKENS="+tokens)...)
 	return func(t *testing.T, user string, c *sdk.Client) *sdk.ClientSession {
 		t.Helper()
-		session, err := c.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: holder("token-of-" + user + "-0123456789")}, MaxRetries: -1}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return session
+		return musttest.Get(c.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: holder("token-of-" + user + "-0123456789")}, MaxRetries: -1}, nil))(t)
 	}
-}
-
-// held announces an expert of a pool whose worker never comes, and returns a plan for it.
-func (s *castle) held(t *testing.T, pool string) string {
-	t.Helper()
-	_, err := s.admin.Bus().Experts().Put(t.Context(), pool, []byte(`{"id":"`+pool+`","name":"`+pool+`","description":"Never comes.","pool":"`+pool+`"}`), 0)
-	if err == nil {
-		err = s.admin.Bus().Queues().EnsurePool(t.Context(), pool)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return `{"subjobs":[{"id":"ask","goal":"Send the letter","expert":"` + pool + `"}]}`
 }
 
 // approval has the step of a job ask for an approval, once its work waits.
@@ -142,8 +81,37 @@ func (s *castle) approval(t *testing.T, pool, job string) {
 // job moves, is asked and answers; without the right to approve it is not asked for an approval, and cannot give one.
 func TestAnMCPClientHasTheRightsOfItsUserOnABusWithRoles(t *testing.T) {
 	t.Parallel()
-	s := newCastle(t)
-	for name, connect := range map[string]func(t *testing.T, user string, c *sdk.Client) *sdk.ClientSession{"pipes": s.pipes, "routes": s.routes()} {
+	dir := t.TempDir()
+	folder, card := filepath.Join(dir, "secure"), filepath.Join(dir, "counter.md")
+	if err := os.WriteFile(card, []byte("---\nname: Counter\nkind: human\n---\nGo and look.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	person := func(name string, rights ...verb.Role) access.Identity {
+		return access.Identity{Name: name, Role: access.Client, User: name, Rights: rights}
+	}
+	s := &castle{T: t}
+	var err error
+	s.layout, err = secure.Make(folder, &secure.Change{Listen: "127.0.0.1:0", Add: []access.Identity{person("eve", verb.Submitter), person("boss", verb.Submitter, verb.Approver)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	vars := map[string]string{"HOME": t.TempDir(), "JOBGRAPH_SANDBOX": "best-effort"}
+	stop, where := startUp(t, func(name string) (string, bool) { v, ok := vars[name]; return v, ok }, []string{"--secure", folder, "--experts", card})
+	t.Cleanup(stop)
+	s.where = where
+	s.admin, err = client.Connect(t.Context(), bus.Options{
+		URL: where, Name: "admin", CA: s.layout.CA(), NKey: s.layout.Seed(secure.DefaultTenant, "admin"), InboxPrefix: "_INBOX_admin", Signers: s.layout.Signers(secure.DefaultTenant),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.admin.Close)
+	for name, connect := range map[string]func(t *testing.T, user string, c *sdk.Client) *sdk.ClientSession{"pipes": func(t *testing.T, user string, c *sdk.Client) *sdk.ClientSession {
+		t.Helper()
+		program := child(t, "jobgraph", s.where, "mcp")
+		program.Env = append(program.Env, s.vars(user)...)
+		return musttest.Get(c.Connect(t.Context(), &sdk.CommandTransport{Command: program}, nil))(t)
+	}, "routes": s.routes()} {
 		t.Run(name, func(t *testing.T) {
 			asked, moved := make(chan string, 9), make(chan string, 1)
 			eve := connect(t, "eve", sdkClient(seven, asked, moved))
@@ -156,7 +124,15 @@ func TestAnMCPClientHasTheRightsOfItsUserOnABusWithRoles(t *testing.T) {
 				t.Errorf("%q has answered", by)
 			}
 			held := name + "-held"
-			tool(t, eve, "submit", map[string]any{"id": held, "goal": "Send the letter", "plan": json.RawMessage(s.held(t, name))})
+			// Announce an expert of a pool whose worker never comes, and make a plan for it.
+			_, err := s.admin.Bus().Experts().Put(t.Context(), name, []byte(`{"id":"`+name+`","name":"`+name+`","description":"Never comes.","pool":"`+name+`"}`), 0)
+			if err == nil {
+				err = s.admin.Bus().Queues().EnsurePool(t.Context(), name)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			tool(t, eve, "submit", map[string]any{"id": held, "goal": "Send the letter", "plan": json.RawMessage(`{"subjobs":[{"id":"ask","goal":"Send the letter","expert":"` + name + `"}]}`)})
 			s.approval(t, name, held)
 			if open := tool(t, eve, "wait", map[string]any{"id": held, "timeout": "30s"}); !strings.Contains(open, "May I send it?") || len(asked) != 0 {
 				t.Errorf("eve was asked %d times: %s", len(asked), open)

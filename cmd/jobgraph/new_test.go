@@ -14,14 +14,12 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/cli"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // The worker in Go that `new` writes passes its own tests, and works for a stack, built against this tree.
 func TestANewWorkerInGoPassesItsTestsAndWorks(t *testing.T) {
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := musttest.Get(filepath.Abs(filepath.Join("..", "..")))(t)
 	dir := filepath.Join(t.TempDir(), "counter")
 	vars := map[string]string{"HOME": t.TempDir()}
 	env := func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
@@ -103,9 +101,7 @@ func TestAFolderBehindALinkIsTheSameFolder(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, shown)
 	}
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(must(os.Getwd()), link); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink(must(os.Getwd()), link))
 	t.Chdir(link)
 	if code, shown := v.types(nil, runClerk...); code != cli.ExitOK || !strings.Contains(shown, "as trusted") {
 		t.Errorf("exit code %d: %s", code, shown)

@@ -18,9 +18,7 @@ func TestARunWithAConsoleKeepsItUntilASignal(t *testing.T) {
 	dir := t.TempDir()
 	card := filepath.Join(dir, "quick.md")
 	text := "---\nname: Quick\nkind: command\nsandbox: best-effort\npure: true\ncommand: [\"/bin/sh\", \"-c\", \"cat >/dev/null; echo ok\"]\n---\n"
-	if err := os.WriteFile(card, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(card, []byte(text), 0o600))
 	env := func(name string) (string, bool) {
 		value, ok := map[string]string{"HOME": dir, "TMPDIR": dir, "PATH": os.Getenv("PATH"), "JOBGRAPH_HTTP_ADDR": "127.0.0.1:0"}[name]
 		return value, ok
@@ -36,10 +34,7 @@ func TestARunWithAConsoleKeepsItUntilASignal(t *testing.T) {
 		t.Fatalf("no address of a console: %s %s", p.stdout.String(), p.stderr.String())
 	}
 	for path, want := range map[string]string{"/": "<!doctype html>", "/api/v1/jobs/seen": `"status":"FINISHED"`} {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, at[1]+path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := musttest.Get(http.NewRequestWithContext(ctx, http.MethodGet, at[1]+path, http.NoBody))(t)
 		r.Header.Set("Authorization", "Bearer "+at[2])
 		r.Header.Set("Accept", "text/html, application/json")
 		answer, err := http.DefaultClient.Do(r)

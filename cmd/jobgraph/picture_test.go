@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/cli"
 	"github.com/jobgraph/jobgraph/pkg/goldentest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // The picture in docs/overview.md shows a real run: `make picture` redraws it.
@@ -27,9 +28,7 @@ func TestThePictureOfARunIsThatOfARun(t *testing.T) {
 	}
 	path, drawn := filepath.Join("..", "..", "docs", "run.svg"), []byte(p.stdout.String())
 	if goldentest.Update() {
-		if err := os.WriteFile(path, drawn, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(path, drawn, 0o644))
 	}
 	if shown, err := os.ReadFile(path); err != nil || !bytes.Equal(shown, drawn) {
 		t.Errorf("%s is another picture (%v); make picture redraws it", path, err)

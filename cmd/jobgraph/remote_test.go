@@ -38,7 +38,12 @@ func remoteAgent(ts *testscript.TestScript, neg bool, args []string) {
 
 func (a *stranger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/.well-known/") {
-		a.card(w, r)
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"protocolVersion": "0.3.0", "name": "Stranger", "description": "Knows figures of companies", "url": a.url + "/call", "version": "1", "preferredTransport": "JSONRPC",
+			"capabilities": map[string]any{"streaming": true}, "defaultInputModes": []string{"text/plain"}, "defaultOutputModes": []string{"text/plain"},
+			"skills": []any{map[string]any{"id": "figures", "name": "Figures", "description": "Looks figures up", "tags": []string{"finance"}}},
+		})
 		return
 	}
 	var call struct {
@@ -84,15 +89,6 @@ func (a *stranger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	t.play(text)
-}
-
-func (a *stranger) card(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{
-		"protocolVersion": "0.3.0", "name": "Stranger", "description": "Knows figures of companies", "url": a.url + "/call", "version": "1", "preferredTransport": "JSONRPC",
-		"capabilities": map[string]any{"streaming": true}, "defaultInputModes": []string{"text/plain"}, "defaultOutputModes": []string{"text/plain"},
-		"skills": []any{map[string]any{"id": "figures", "name": "Figures", "description": "Looks figures up", "tags": []string{"finance"}}},
-	})
 }
 
 // errandTask is one task of a stranger.

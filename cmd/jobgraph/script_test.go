@@ -2,10 +2,12 @@ package main_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -29,6 +31,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
+	gateway "github.com/jobgraph/jobgraph/services/gateway/app"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // helper is the sandbox helper of stacks in this process.
@@ -42,7 +46,33 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(scriptsPerProcessor*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err) // The name of the flag is wrong.
 	}
-	programs := map[string]func(){"jobgraph": exactProgram, "mcpserver": mcpServer, "gateway": gatewayProgram}
+	programs := map[string]func(){"jobgraph": func() {
+		system := cli.OS()
+		if !printsJSON(system.Args) {
+			os.Exit(cli.Main(system))
+		}
+		var printed bytes.Buffer
+		system.Stdout = io.MultiWriter(os.Stdout, &printed)
+		code := cli.Main(system)
+		if place := beyond(printed.Bytes()); place != "" {
+			fmt.Fprintf(os.Stderr, "%q prints a number beyond 2^53: %s\n", system.Args, place)
+			code = inexact
+		}
+		os.Exit(code)
+	}, "mcpserver": func() {
+		if os.Getenv("MOOD") == "bad" {
+			fmt.Fprintln(os.Stdout, "hello!")
+		}
+		if err := bank(os.Getenv("BOOK")).Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+			os.Exit(1)
+		}
+	}, "gateway": func() {
+		var settings gateway.Settings
+		os.Exit(host.Main(host.OS(), host.Program{
+			Name: "gateway", About: "serves the HTTP API", HTTPAddr: gateway.DefaultAddr, Declare: settings.Declare,
+			Run: func(ctx context.Context, p *host.Process) error { return gateway.Run(ctx, p, settings, gateway.Deps{}) },
+		}))
+	}}
 	if folder := os.Getenv("JOBGRAPH_TEST_PROGRAMS"); folder != "" { // Plain ones for a test under the race detector: see the Makefile.
 		programs = nil
 		if err := os.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {
@@ -81,7 +111,10 @@ func TestScripts(t *testing.T) {
 		t.Fatalf("%d scripts, %v", len(files), err)
 	}
 	if os.Getenv("JOBGRAPH_TEST_PROGRAMS") != "" {
-		files = slices.DeleteFunc(files, func(file string) bool { return !servesHere(t, file) })
+		files = slices.DeleteFunc(files, func(file string) bool {
+			text := musttest.Get(os.ReadFile(file))(t)
+			return !serving.Match(text)
+		})
 	}
 	runScripts(t, testscript.Params{Files: files})
 }
@@ -89,23 +122,10 @@ func TestScripts(t *testing.T) {
 // serving matches the commands of scripts that run a server in the process of the test.
 var serving = regexp.MustCompile(`(?m)^(\[[^]]*\] *)?(up|bus|model|web|a2a|mcp)( |$)`)
 
-// servesHere reports whether a script has more in this process than programs that it starts: only then can the race detector find anything.
-func servesHere(t *testing.T, file string) bool {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return serving.Match(text)
-}
-
 // runScripts runs the scripts of a folder, or some files.
 func runScripts(t *testing.T, p testscript.Params) {
 	t.Helper()
-	examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	examples := musttest.Get(filepath.Abs(filepath.Join("..", "..", "examples")))(t)
 	p.Setup = func(env *testscript.Env) error {
 		env.Setenv("HOME", env.WorkDir)
 		env.Setenv("TZ", "UTC") // No script depends on this machine's time zone.
@@ -116,14 +136,44 @@ func runScripts(t *testing.T, p testscript.Params) {
 		return nil
 	}
 	p.Cmds = map[string]func(ts *testscript.TestScript, neg bool, args []string){
-		"up": up, "down": down, "exits": exits, "bus": bare, "model": model, "asked": asked, "web": web, "a2a": remoteAgent, "mcp": mcpWeb,
-		"state":        command("state JOB KIND SUBJOB RUN JSON", state),
-		"await":        command("await JOB STATUS [SUBJOB]", await),
-		"awaitdead":    command("awaitdead KIND", awaitDead),
-		"awaitevent":   command("awaitevent JOB KIND SUBJOB [RUN]", awaitEvent),
-		"plays":        command("plays PAGE", plays),
-		"publish":      command("publish SUBJECT BODY|@FILE", publish),
-		"admitted":     command("admitted JOB GOAL", admitted),
+		"up": up, "down": func(ts *testscript.TestScript, neg bool, args []string) {
+			found, _ := stacks.Load(ts.Getenv("NATS_URL"))
+			stop, runs := found.(func())
+			if neg || len(args) != 0 || !runs {
+				ts.Fatalf("usage: down, after up")
+			}
+			stop()
+		}, "exits": exits, "bus": bare, "model": model, "asked": asked, "web": web, "a2a": remoteAgent, "mcp": mcpWeb,
+		"state":     command("state JOB KIND SUBJOB RUN JSON", state),
+		"await":     command("await JOB STATUS [SUBJOB]", await),
+		"awaitdead": command("awaitdead KIND", awaitDead),
+		"awaitevent": command("awaitevent JOB KIND SUBJOB [RUN]", func(s *script, args []string) {
+			for e, err := range s.Watch(s.ctx, args[0], 0) {
+				s.Check(err)
+				if e.Kind == events.Kind(args[1]) && e.SubJob == args[2] && (len(args) == 3 || strconv.Itoa(e.Run) == args[3]) {
+					return
+				}
+			}
+			s.Check(s.ctx.Err())
+		}),
+		"plays": command("plays PAGE", plays),
+		"publish": command("publish SUBJECT BODY|@FILE", func(s *script, args []string) {
+			body := args[1]
+			if file, ok := strings.CutPrefix(body, "@"); ok {
+				body = s.ReadFile(file)
+			}
+			_, err := s.Bus().Publish(s.ctx, events.Message{Subject: args[0], Body: []byte(body)}, bus.Expect{})
+			s.Check(err)
+		}),
+		"admitted": command("admitted JOB GOAL", func(s *script, args []string) {
+			m, err := events.Encode(s.Names(), events.Event{
+				Kind: events.KindJobRequested, ID: args[0] + "/test", Job: args[0], Source: "test",
+				Data: &events.JobRequested{Request: events.Request{ID: args[0], Goal: args[1]}, Rules: events.Rules{Version: events.RulesVersion}},
+			})
+			s.Check(err)
+			_, err = s.Bus().Publish(s.ctx, m, bus.ExpectNone())
+			s.Check(err)
+		}),
 		"awaitsession": command("awaitsession SESSION STATE", awaitSession),
 		"awaitexpert":  command("[!] awaitexpert ID [DESCRIPTION]", awaitExpert),
 		"awaitunread":  command("awaitunread POOL", awaitUnread),
@@ -137,7 +187,16 @@ func up(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("up cannot be negated")
 	}
 	env := &scriptEnv{of: ts, read: map[string]string{}}
-	stop, where := startUp(ts, env.get, args)
+	stop, where := startUp(ts, func(name string) (string, bool) {
+		env.mu.Lock()
+		defer env.mu.Unlock()
+		v, known := env.read[name]
+		if !known && !env.over {
+			v = env.of.Getenv(name)
+			env.read[name] = v
+		}
+		return v, v != ""
+	}, args)
 	env.close()
 	stop = sync.OnceFunc(stop)
 	stacks.Store(where, stop)
@@ -151,32 +210,12 @@ func up(ts *testscript.TestScript, neg bool, args []string) {
 // stacks ends the stacks that scripts have started, by the addresses of their buses.
 var stacks sync.Map
 
-func down(ts *testscript.TestScript, neg bool, args []string) {
-	found, _ := stacks.Load(ts.Getenv("NATS_URL"))
-	stop, runs := found.(func())
-	if neg || len(args) != 0 || !runs {
-		ts.Fatalf("usage: down, after up")
-	}
-	stop()
-}
-
 // scriptEnv is the environment of programs that a script has started so far; variables that the script sets later are not in it.
 type scriptEnv struct {
 	of   *testscript.TestScript
 	mu   sync.Mutex // Guards the fields below: the script reads nothing while it starts the program.
 	read map[string]string
 	over bool
-}
-
-func (e *scriptEnv) get(name string) (string, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	v, known := e.read[name]
-	if !known && !e.over {
-		v = e.of.Getenv(name)
-		e.read[name] = v
-	}
-	return v, v != ""
 }
 
 func (e *scriptEnv) close() {

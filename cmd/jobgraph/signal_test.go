@@ -103,12 +103,8 @@ func holding(t *testing.T) (job, experts string) {
 	}
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		musttest.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return filepath.Join(dir, "job.json"), filepath.Join(dir, "experts")
 }
@@ -122,10 +118,7 @@ func world(t *testing.T, experts string) (*client.Client, host.Env) {
 	stop, where := startUp(t, env, []string{"--experts", experts})
 	t.Cleanup(stop)
 	vars["NATS_URL"] = where
-	c, err := client.Connect(t.Context(), bus.Options{URL: where})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(client.Connect(t.Context(), bus.Options{URL: where}))(t)
 	t.Cleanup(c.Close)
 	return c, env
 }
@@ -143,9 +136,7 @@ func TestAnInterruptLeavesTheJobRunningAndPrintsItsID(t *testing.T) {
 	job, experts := holding(t)
 	c, env := world(t, experts)
 	p := launch(env, nil, "run", "-f", job, "--id", "j1")
-	if err := untilStatus(bounded(t), c, "j1", "hold", events.Running); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, untilStatus(bounded(t), c, "j1", "hold", events.Running))
 	p.signals <- syscall.SIGINT
 	if code := <-p.code; code != cli.ExitInterrupted {
 		t.Errorf("exit code %d", code)
@@ -163,9 +154,7 @@ func TestAnInterruptStopsTheJobWhenAsked(t *testing.T) {
 	job, experts := holding(t)
 	c, env := world(t, experts)
 	p := launch(env, nil, "run", "-f", job, "--id", "j1", "--stop-on-interrupt")
-	if err := untilStatus(bounded(t), c, "j1", "hold", events.Running); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, untilStatus(bounded(t), c, "j1", "hold", events.Running))
 	p.signals <- syscall.SIGINT
 	if code := <-p.code; code != cli.ExitInterrupted {
 		t.Errorf("exit code %d", code)
@@ -200,12 +189,8 @@ func TestTheAllInOneEndsWorkThatOutlastsItsDrain(t *testing.T) {
 		"up", "--ephemeral", "--nats", "127.0.0.1:0", "--http", "off", "--experts", experts, "-o", "json")
 	c := reach(t, p)
 	plan := json.RawMessage(`{"subjobs":[{"id":"hold","goal":"for ever","expert":"Holder"}]}`)
-	if _, err := c.Submit(t.Context(), events.Request{ID: "j1", Goal: "hold", Plan: plan}); err != nil {
-		t.Fatal(err)
-	}
-	if err := untilStatus(bounded(t), c, "j1", "hold", events.Running); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(c.Submit(t.Context(), events.Request{ID: "j1", Goal: "hold", Plan: plan}))(t)
+	musttest.Do(t, untilStatus(bounded(t), c, "j1", "hold", events.Running))
 	p.signals <- syscall.SIGTERM
 	if code := <-p.code; code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, p.stderr.String())
@@ -220,9 +205,7 @@ func TestTheAllInOneEndsWithAStoreThatCannotBeWritten(t *testing.T) {
 		"up", "--store", store, "--nats", "127.0.0.1:0", "--http", "off", "-o", "json")
 	c := reach(t, p)
 	messages := filepath.Join(store, "jetstream", "$G", "streams", c.Names().Intake, "msgs")
-	if err := errors.Join(os.RemoveAll(messages), os.WriteFile(messages, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, errors.Join(os.RemoveAll(messages), os.WriteFile(messages, nil, 0o600)))
 	for range 20 {
 		c.Bus().PublishAsync(events.Message{Subject: c.Names().Request(), Body: make([]byte, bus.MaxMessage)}, bus.Expect{})
 	}
@@ -245,13 +228,8 @@ func reach(t *testing.T, p *program) *client.Client {
 	if err := p.stdout.until(bounded(t), "\n"); err != nil {
 		t.Fatalf("%v: %s", err, p.stderr.String())
 	}
-	if err := json.Unmarshal([]byte(p.stdout.String()), &where); err != nil {
-		t.Fatal(err)
-	}
-	c, err := client.Connect(t.Context(), bus.Options{URL: where.NATS})
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, json.Unmarshal([]byte(p.stdout.String()), &where))
+	c := musttest.Get(client.Connect(t.Context(), bus.Options{URL: where.NATS}))(t)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -261,12 +239,8 @@ func TestATerminalShowsATreeThatIsRedrawn(t *testing.T) {
 	c, env := world(t, experts)
 	size := func() (int, int, bool) { return 100, 30, true }
 	p := launch(env, size, "run", "-f", job, "--id", "j1")
-	if err := untilStatus(bounded(t), c, "j1", "hold", events.Running); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.stdout.until(bounded(t), "hold"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, untilStatus(bounded(t), c, "j1", "hold", events.Running))
+	musttest.Do(t, p.stdout.until(bounded(t), "hold"))
 	if code := <-launch(env, nil, "fail", "j1", "--reason", "enough").code; code != 0 {
 		t.Fatalf("fail exits %d", code)
 	}

@@ -6,15 +6,14 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // Agents start this program again for each program that they run: it turns into that program before anything is initialised that
 // only a runner needs.
 func TestHelpersDoNotWaitForTheRestOfTheProgram(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := musttest.Get(os.Executable())(t)
 	for name, args := range map[string][]string{"sandbox": {"--enter-sandbox", "x", "x"}, "keeper": {"--keep-programs", "no time"}} {
 		c := exec.CommandContext(t.Context(), self, args...)
 		c.Env = []string{"GODEBUG=inittrace=1"}

@@ -16,13 +16,16 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/screentest"
 	"github.com/jobgraph/jobgraph/pkg/goldentest"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // halves is the last text of the model, in two pieces: it sends the second one once the first is on the screen.
 var halves = [2]string{"The note has two lines now. ", "The second one was changed from two to blue, as you wished."}
 
-// stenographer is a model that asks a person, writes a note, changes it if a person approves, and reports so in two pieces.
-func stenographer(second <-chan struct{}) http.Handler {
+// A session at a terminal of 80 columns: streamed text, a question, an approval with a diff, the result and its cost. The page
+// shows this recording; `go test ./cmd/jobgraph -run Recording -update` updates it.
+func TestThePageShowsTheRecordingOfATerminal(t *testing.T) {
+	second := make(chan struct{})
 	cost := 0.0004
 	used := &llmtest.Usage{Prompt: 300, Completion: 40, CostUSD: &cost}
 	answers := []llmtest.Answer{
@@ -35,7 +38,7 @@ func stenographer(second <-chan struct{}) http.Handler {
 	}
 	model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) { return answers[q.N-1], nil }))
 	asked := 0
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // An agent asks its questions one at a time.
+	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // An agent asks its questions one at a time.
 		if asked++; asked <= len(answers) {
 			model.ServeHTTP(w, r)
 			return
@@ -50,21 +53,12 @@ func stenographer(second <-chan struct{}) http.Handler {
 		}
 		_, _ = fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"+
 			"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":350,\"completion_tokens\":30,\"total_tokens\":380,\"cost\":0.0004}}\n\ndata: [DONE]\n\n")
-	})
-}
-
-// A session at a terminal of 80 columns: streamed text, a question, an approval with a diff, the result and its cost. The page
-// shows this recording; `go test ./cmd/jobgraph -run Recording -update` updates it.
-func TestThePageShowsTheRecordingOfATerminal(t *testing.T) {
-	second := make(chan struct{})
-	served := httptest.NewServer(stenographer(second))
+	}))
 	defer served.Close()
 	dir := t.TempDir()
 	card := "---\nname: Clerk\nkind: llm\ntools: [ask_person, edit]\nartifacts: [out/**]\n" +
 		"policies: [{tool: edit, args: {do: replace}, action: ask, reason: Changes are looked at.}]\n---\nYou keep notes.\n"
-	if err := os.WriteFile(filepath.Join(dir, "clerk.md"), []byte(card), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(dir, "clerk.md"), []byte(card), 0o600))
 	vars := []string{"OPENAI_BASE_URL=" + served.URL + "/v1", "OPENAI_MODEL=scripted", "NO_COLOR=1", "USER=ann"}
 	k := atKeyboard(t, dir, vars, "jobgraph", "run", "--embedded", "--experts", "clerk.md", "--expert", "Clerk", "--artifacts", "kept", "Keep a note")
 	k.until(t, "answer> ")
@@ -117,10 +111,7 @@ func steady(text string) string {
 // recorded compares a recording with the block of a page after the line <!-- recording: NAME -->.
 func recorded(t *testing.T, page, name, text string) {
 	t.Helper()
-	raw, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := musttest.Get(os.ReadFile(page))(t)
 	before, rest, found := strings.Cut(string(raw), "<!-- recording: "+name+" -->\n```\n")
 	shown, after, closed := strings.Cut(rest, "```\n")
 	if !found || !closed {
@@ -128,9 +119,7 @@ func recorded(t *testing.T, page, name, text string) {
 	}
 	if goldentest.Update() {
 		raw = []byte(before + "<!-- recording: " + name + " -->\n```\n" + text + "```\n" + after)
-		if err := os.WriteFile(page, raw, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(page, raw, 0o644))
 		return
 	}
 	if diff := cmp.Diff(steady(shown), steady(text)); diff != "" {

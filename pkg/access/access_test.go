@@ -44,10 +44,7 @@ func keyed(t testing.TB, tenants []access.Tenant) map[string]string {
 	seeds := map[string]string{}
 	for i := range tenants {
 		for j := range tenants[i].Identities {
-			pair, err := nkeys.CreateUser()
-			if err != nil {
-				t.Fatal(err)
-			}
+			pair := musttest.Get(nkeys.CreateUser())(t)
 			id := &tenants[i].Identities[j]
 			seed, err := pair.Seed()
 			if err == nil {
@@ -79,14 +76,10 @@ func playWith(t testing.TB, change func(accounts string) string, tenants ...acce
 	s.server = bustest.Start(t, bustest.Settings{Config: file})
 	for i := range tenants {
 		admin := s.bus(&tenants[i], "admin")
-		if err := admin.Streams().Init(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, admin.Streams().Init(t.Context()))
 		for _, id := range tenants[i].Identities {
 			for _, pool := range id.Pools {
-				if err := admin.Queues().EnsurePool(t.Context(), pool); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, admin.Queues().EnsurePool(t.Context(), pool))
 			}
 		}
 	}
@@ -109,14 +102,8 @@ func (s *stage) bus(of *access.Tenant, name string) *bus.Bus {
 // raw connects as an identity without the checks of our client.
 func (s *stage) raw(of *access.Tenant, name string) *nats.Conn {
 	s.t.Helper()
-	pair, err := nkeys.FromSeed([]byte(s.seeds[of.Name+"/"+name]))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	public, err := pair.PublicKey()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	pair := musttest.Get(nkeys.FromSeed([]byte(s.seeds[of.Name+"/"+name])))(s.t)
+	public := musttest.Get(pair.PublicKey())(s.t)
 	nc, err := nats.Connect("", nats.InProcessServer(s.server), nats.Nkey(public, pair.Sign), nats.CustomInboxPrefix("_INBOX_"+name), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	if err != nil {
 		s.t.Fatalf("connect as %s: %v", name, err)

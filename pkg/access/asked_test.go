@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/release"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // answering starts a runner that answers the verbs of runners with its name.
@@ -17,13 +18,8 @@ func (s *stage) answering(of *access.Tenant, name string) (stop func()) {
 	s.t.Helper()
 	b := s.bus(of, name)
 	say := func(context.Context, []byte) ([]byte, *events.Fault) { return []byte(name), nil }
-	stop, err := b.Services().ServeEach(string(release.Runner), "", nil, map[string]bus.Endpoint{"runs": say, "runners": say}, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := b.Flush(s.t.Context()); err != nil {
-		s.t.Fatal(err)
-	}
+	stop = musttest.Get(b.Services().ServeEach(string(release.Runner), "", nil, map[string]bus.Endpoint{"runs": say, "runners": say}, nil))(s.t)
+	musttest.Do(s.t, b.Flush(s.t.Context()))
 	return stop
 }
 
@@ -89,9 +85,7 @@ func TestARunnerAnswersNowhereElse(t *testing.T) {
 		nc := s.raw(tenant, name)
 		for _, reply := range []string{n.RunEvent("theirs", events.KindSubJobReported, "a", 1), n.Event("theirs", events.KindJobFinished), n.Control("theirs")} {
 			for _, subject := range []string{n.API("runs"), n.API("runners"), "$SRV.INFO." + string(release.Runner)} {
-				if err := nc.PublishRequest(subject, reply, []byte("{}")); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, nc.PublishRequest(subject, reply, []byte("{}")))
 			}
 		}
 		if refused(t, nc) {
@@ -101,9 +95,7 @@ func TestARunnerAnswersNowhereElse(t *testing.T) {
 			t.Fatalf("%v: %v", m, err)
 		}
 	}
-	if err := tap.Publish(n.Event("end", events.KindJobFinished), nil); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, tap.Publish(n.Event("end", events.KindJobFinished), nil))
 	if m, err := heard.NextMsg(bound); err != nil || m.Subject != n.Event("end", events.KindJobFinished) {
 		t.Errorf("in the log came %v: %v", m, err)
 	}

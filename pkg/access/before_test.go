@@ -58,9 +58,7 @@ func (s *stage) schedulerBefore(of *access.Tenant) (asked <-chan string) {
 			return `{"revision":7}`
 		})
 	}
-	if err := nc.Flush(); err != nil {
-		s.t.Fatal(err)
-	}
+	musttest.Do(s.t, nc.Flush())
 	return keys
 }
 
@@ -70,9 +68,7 @@ func TestARunnerWorksBesideASchedulerOfTheReleaseBefore(t *testing.T) {
 	admin, a := s.bus(tenant, "admin"), s.signed(tenant, "runner-a")
 	n := admin.Names()
 	asked := s.schedulerBefore(tenant)
-	if _, err := admin.Experts().Put(t.Context(), "x", card(t, "x", "a"), 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(admin.Experts().Put(t.Context(), "x", card(t, "x", "a"), 0))(t)
 	if revision, err := a.Memory().Update(t.Context(), "fact.u.x", []byte(`1`), 0); err != nil || revision != 7 {
 		t.Errorf("facts are written as %d (%v)", revision, err)
 	} else if key := <-asked; key != "put jobs.keep.JOBS_MEMORY.fact.u.x" {
@@ -103,9 +99,7 @@ func TestARunnerSaysThatTheSchedulerHasToBeUpgraded(t *testing.T) {
 	}); err != nil || nc.Flush() != nil {
 		t.Fatal(err)
 	}
-	if _, err := admin.Experts().Put(t.Context(), "x", card(t, "x", "a"), 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(admin.Experts().Put(t.Context(), "x", card(t, "x", "a"), 0))(t)
 	_, facts := a.Memory().Put(t.Context(), "fact.u.x", []byte(`1`), 0)
 	work := a.Queues().PutBack("a", member(n, "a", "one"))(t.Context())
 	id := a.SetRemoteContext(t.Context(), "s", "x", "c")
@@ -120,14 +114,9 @@ func TestASchedulerWritesForRunnersOfTheReleaseBefore(t *testing.T) {
 	s := playWith(t, before, access.Tenant{Name: "jobgraph", Identities: cast()})
 	tenant := &s.tenants[0]
 	keeper := s.bus(tenant, "scheduler")
-	stop, err := keeper.Services().Keep()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stop := musttest.Get(keeper.Services().Keep())(t)
 	defer stop()
-	if err := keeper.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, keeper.Flush(t.Context()))
 	runner := s.raw(tenant, "runner-a")
 	ask := func(key, body string) string {
 		m, err := runner.Request("jobs.keep."+key, []byte(body), bound)
@@ -159,23 +148,15 @@ func TestWorkIsPutBackWithoutTryingWhatIsNotPermitted(t *testing.T) {
 	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
 	tenant := &s.tenants[0]
 	keeper := s.bus(tenant, "scheduler")
-	stop, err := keeper.Services().Keep()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stop := musttest.Get(keeper.Services().Keep())(t)
 	defer stop()
-	if err := keeper.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, keeper.Flush(t.Context()))
 	var log bytes.Buffer
 	o := s.server.Options("runner-a")
 	o.NKey, o.Logger = s.seeds["jobgraph/runner-a"], slog.New(slog.NewTextHandler(&log, nil))
 	o.Signers = filepath.Join(t.TempDir(), "signers.json")
 	musttest.Write(t, o.Signers, musttest.JSON(t, tenant.Signers()))
-	a, err := bus.Connect(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := musttest.Get(bus.Connect(t.Context(), o))(t)
 	for _, id := range []string{"one", "two"} {
 		if err := a.Queues().PutBack("a", member(keeper.Names(), "a", id))(t.Context()); err != nil {
 			t.Error(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/bases"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // TestADocumentCountsThatItsBaseIsOpenTo has identities add documents to bases: those who may not are refused, and what they store
@@ -19,9 +20,7 @@ func TestADocumentCountsThatItsBaseIsOpenTo(t *testing.T) {
 	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
 	tenant := &s.tenants[0]
 	scheduler, reader := s.signed(tenant, "scheduler"), s.signed(tenant, "viewer")
-	if _, err := scheduler.Sessions().Put(t.Context(), "hers", []byte(`{"id":"hers","user":"anna"}`), 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(scheduler.Sessions().Put(t.Context(), "hers", []byte(`{"id":"hers","user":"anna"}`), 0))(t)
 	for _, c := range []struct {
 		base   bases.Base
 		prefix string
@@ -71,9 +70,7 @@ func TestADocumentThatSomeoneElseHasStoredIsDescribedAgain(t *testing.T) {
 	base := bases.Base{Scope: bases.User, Name: "anna"}
 	const text = "the same bytes"
 	for _, who := range []string{"runner-a", "client", "client"} {
-		if _, err := s.signed(tenant, who).Blobs().Put(t.Context(), "~u~anna", []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(s.signed(tenant, who).Blobs().Put(t.Context(), "~u~anna", []byte(text)))(t)
 	}
 	anna := s.signed(tenant, "anna")
 	if list, err := anna.Documents().List(t.Context(), base); err != nil || len(list) != 0 {

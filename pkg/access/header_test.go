@@ -15,6 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/access"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // The headers that a forger replaces, and what it sends in their place, which has the same length.
@@ -45,23 +46,12 @@ func (f forging) Write(b []byte) (int, error) {
 // forge publishes two messages with such headers as an identity.
 func (s *stage) forge(of *access.Tenant, name, subject string) {
 	s.t.Helper()
-	pair, err := nkeys.FromSeed([]byte(s.seeds[of.Name+"/"+name]))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	public, err := pair.PublicKey()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	nc, err := nats.Connect("", nats.InProcessServer(forger{s.server}), nats.Nkey(public, pair.Sign), nats.CustomInboxPrefix("_INBOX_"+name))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	pair := musttest.Get(nkeys.FromSeed([]byte(s.seeds[of.Name+"/"+name])))(s.t)
+	public := musttest.Get(pair.PublicKey())(s.t)
+	nc := musttest.Get(nats.Connect("", nats.InProcessServer(forger{s.server}), nats.Nkey(public, pair.Sign), nats.CustomInboxPrefix("_INBOX_"+name)))(s.t)
 	defer nc.Close()
 	for _, header := range []string{"Forged", "Broken"} {
-		if _, err := nc.RequestMsg(&nats.Msg{Subject: subject, Header: nats.Header{header: {"xxxxxxxx"}}}, bound); err != nil {
-			s.t.Fatal(err)
-		}
+		musttest.Get(nc.RequestMsg(&nats.Msg{Subject: subject, Header: nats.Header{header: {"xxxxxxxx"}}}, bound))(s.t)
 	}
 }
 
@@ -71,20 +61,14 @@ func TestNoHeaderKeepsLaterMessagesFromWhoFollowsAStream(t *testing.T) {
 	tenant := &s.tenants[0]
 	admin, viewer := s.bus(tenant, "admin"), s.bus(tenant, "viewer")
 	n := admin.Names()
-	sub, err := viewer.Log().Follow(t.Context(), n.JobEvents("j"), bus.FollowOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sub := musttest.Get(viewer.Log().Follow(t.Context(), n.JobEvents("j"), bus.FollowOptions{}))(t)
 	defer sub.Stop()
 	s.forge(tenant, "runner-a", n.RunEventOf("j", events.KindSubJobProgressed, "s", 1, "a"))
 	say(t, admin, n.Event("j", events.KindJobFinished), "later")
 	ctx, cancel := context.WithTimeout(t.Context(), bound)
 	defer cancel()
 	for seen, last := 0, ""; last != "later"; {
-		list, err := sub.Next(ctx, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := musttest.Get(sub.Next(ctx, 10))(t)
 		for i := range list {
 			last = string(list[i].Message().Body)
 		}
@@ -105,9 +89,7 @@ func TestNoHeaderHidesThatAPayloadHasOtherDescriptions(t *testing.T) {
 	subject := "$O.JOBS_BLOBS.M." + base64.URLEncoding.EncodeToString([]byte("j/"+digest))
 	say(t, s.bus(tenant, "runner-a"), subject, `{"nuid":"false","size":6,"chunks":1}`)
 	s.forge(tenant, "runner-a", subject)
-	if _, err := writer.Blobs().Put(t.Context(), "j", data); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(writer.Blobs().Put(t.Context(), "j", data))(t)
 	var got bytes.Buffer
 	if err := reader.Blobs().GetTo(t.Context(), "j", digest, &got); err != nil || got.String() != string(data) {
 		t.Errorf("%q, %v", got.String(), err)

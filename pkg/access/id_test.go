@@ -16,6 +16,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // signed connects as an identity that checks signatures.
@@ -36,10 +37,7 @@ func (s *stage) checking(of *access.Tenant, name string, signers any) *bus.Bus {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	b, err := bus.Connect(s.t.Context(), o)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	b := musttest.Get(bus.Connect(s.t.Context(), o))(s.t)
 	s.t.Cleanup(b.Close)
 	return b
 }
@@ -105,14 +103,9 @@ func TestNoOneTakesTheIDOfAMessageOfOthers(t *testing.T) {
 				steal(t, nc, n, subject, word, id.Pools)
 				tried++
 				if c.stream == n.Intake { // A scheduler takes it.
-					if err := others.Streams().Purge(t.Context(), c.stream, c.subject); err != nil {
-						t.Fatal(err)
-					}
+					musttest.Do(t, others.Streams().Purge(t.Context(), c.stream, c.subject))
 				}
-				seq, err := others.Publish(t.Context(), events.Message{Subject: c.subject, Body: []byte("true"), Header: events.Header(events.HeaderMsgID, word)}, bus.Expect{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				seq := musttest.Get(others.Publish(t.Context(), events.Message{Subject: c.subject, Body: []byte("true"), Header: events.Header(events.HeaderMsgID, word)}, bus.Expect{}))(t)
 				if m, err := others.Streams().At(t.Context(), c.stream, seq); err != nil || string(m.Body) != "true" {
 					t.Errorf("%s takes the id of a message on %s by one on %s: %v", id.Name, c.subject, subject, err)
 				}
@@ -136,14 +129,9 @@ func TestASchedulerPutsWorkBackForARunner(t *testing.T) {
 	if err := a.Queues().PutBack("a", member(n, "a", "early"))(t.Context()); !errors.Is(err, bus.ErrUnavailable) {
 		t.Errorf("without a scheduler: %v", err)
 	}
-	stop, err := keeper.Services().Keep()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stop := musttest.Get(keeper.Services().Keep())(t)
 	defer stop()
-	if err := keeper.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, keeper.Flush(t.Context()))
 	on := func(subject string) *batch.Member {
 		return &batch.Member{Subject: subject, ID: "odd", Work: []byte(`{}`)}
 	}
@@ -181,9 +169,7 @@ func TestASchedulerPutsWorkBackForARunner(t *testing.T) {
 		t.Errorf("%v: %s (%v)", m.Header, m.Body, err)
 	}
 	// Work of another pool may have the id of work that was put back and is done.
-	if err := keeper.Streams().Purge(t.Context(), n.Work, n.PoolWork("a")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, keeper.Streams().Purge(t.Context(), n.Work, n.PoolWork("a")))
 	seq, err := keeper.Publish(t.Context(), member(n, "b", "one").Message(), bus.Expect{})
 	if err != nil || seq <= m.Seq {
 		t.Errorf("work of another pool was dropped: %d (%v)", seq, err)
@@ -196,10 +182,7 @@ func TestALetterHasTheSignerOfItsRequest(t *testing.T) {
 	tenant := &s.tenants[0]
 	b := s.signed(tenant, "scheduler")
 	say(t, s.signed(tenant, "client"), b.Names().Request(), `{"goal":"g"}`)
-	m, err := b.Streams().LastOn(t.Context(), b.Names().Intake, b.Names().Request())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := musttest.Get(b.Streams().LastOn(t.Context(), b.Names().Intake, b.Names().Request()))(t)
 	a := bus.DeadLetter{Kind: bus.DeadRequest, Message: m.Message, Stored: m.Time, Time: m.Time.Add(time.Hour)}
 	if who, asked, err := b.DeadLetters().Signer(&a); err != nil || !asked || who.Name != "client" {
 		t.Errorf("the signer is %+v, asked %v, %v", who, asked, err)
@@ -216,33 +199,18 @@ func TestASchedulerSetsAsideForARunner(t *testing.T) {
 	keeper, a := s.bus(tenant, "scheduler"), s.bus(tenant, "runner-a")
 	n := keeper.Names()
 	work := events.Message{Subject: n.Prefix() + ".work.a.x", Body: []byte("?"), Header: events.Header(events.HeaderID, "7")}
-	if _, err := keeper.Publish(t.Context(), work, bus.Expect{}); err != nil {
-		t.Fatal(err)
-	}
-	sub, err := a.Queues().Consume(t.Context(), a.Queues().PoolConsumer("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(keeper.Publish(t.Context(), work, bus.Expect{}))(t)
+	sub := musttest.Get(a.Queues().Consume(t.Context(), a.Queues().PoolConsumer("a")))(t)
 	defer sub.Stop()
-	list, err := sub.Next(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := musttest.Get(sub.Next(t.Context(), 1))(t)
 	if err := list[0].Term("no run"); !errors.Is(err, bus.ErrUnavailable) {
 		t.Errorf("without a scheduler: %v", err)
 	}
-	stop, err := keeper.Services().Keep()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stop := musttest.Get(keeper.Services().Keep())(t)
 	defer stop()
-	if err := keeper.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, keeper.Flush(t.Context()))
 	for range 2 { // One copy is enough.
-		if err := list[0].Term("no\nrun"); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, list[0].Term("no\nrun"))
 	}
 	for _, what := range []string{
 		`{"subject":"jobs.work.b.x","seq":9}`, `{"subject":"jobs.request","seq":9}`, `{"subject":"jobs.work.~planner.x","seq":9}`, `{"seq":9}`,

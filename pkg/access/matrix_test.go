@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/jobgraph/jobgraph/pkg/access"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // bound limits the wait for a message.
@@ -60,9 +61,6 @@ func abroad(of *access.Tenant, id *access.Identity, subject string, who func(*ac
 	})
 }
 
-func speakers(row *access.Row) []access.Role  { return row.Publish }
-func listeners(row *access.Row) []access.Role { return row.Subscribe }
-
 // subjects returns the samples of all rows and the foreign subjects.
 func subjects(of *access.Tenant) []string {
 	list := slices.Clone(foreign)
@@ -76,9 +74,7 @@ func subjects(of *access.Tenant) []string {
 // refused reports whether the server has refused the last operation on a connection.
 func refused(t *testing.T, nc *nats.Conn) bool {
 	t.Helper()
-	if err := nc.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, nc.Flush())
 	return errors.Is(nc.LastError(), nats.ErrPermissionViolation)
 }
 
@@ -96,13 +92,9 @@ func denials(t *testing.T, nc *nats.Conn, admin bool, list []string, do func(sub
 		}
 	})
 	for _, subject := range append(list, last) {
-		if err := do(subject); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, do(subject))
 	}
-	if err := nc.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, nc.Flush())
 	if admin {
 		if refused(t, nc) {
 			t.Error("the admin was refused something:", nc.LastError())
@@ -123,10 +115,7 @@ func TestEveryRoleMayPublishWhatItNeedsAndNothingElse(t *testing.T) {
 	tenant := access.Tenant{Name: "jobgraph", Identities: cast()}
 	s := play(t, tenant)
 	tap := s.raw(&s.tenants[0], "admin")
-	heard, err := tap.SubscribeSync(">")
-	if err != nil {
-		t.Fatal(err)
-	}
+	heard := musttest.Get(tap.SubscribeSync(">"))(t)
 	if err := heard.SetPendingLimits(-1, -1); err != nil || refused(t, tap) {
 		t.Fatal("the admin may not read along", err)
 	}
@@ -144,22 +133,17 @@ func TestEveryRoleMayPublishWhatItNeedsAndNothingElse(t *testing.T) {
 			if got := refused[subject]; got == may {
 				t.Errorf("%s: refused is %t, the table permits it: %t", mark, got, may)
 			}
-			if expect[mark] = may && abroad(&tenant, id, subject, speakers); may {
+			if expect[mark] = may && abroad(&tenant, id, subject, func(row *access.Row) []access.Role { return row.Publish }); may {
 				allowed++
 			} else {
 				denied++
 			}
 		}
 	}
-	if err := tap.Publish("other.end", []byte("the end")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, tap.Publish("other.end", []byte("the end")))
 	arrived := map[string]bool{}
 	for {
-		m, err := heard.NextMsg(bound)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := musttest.Get(heard.NextMsg(bound))(t)
 		if string(m.Data) == "the end" {
 			break
 		}
@@ -196,10 +180,8 @@ func TestEveryRoleHearsWhatItNeedsAndNothingElse(t *testing.T) {
 			may := slices.ContainsFunc(permitted, func(p string) bool { return within(p, subject) })
 			if got := refused[subject]; got == may {
 				t.Errorf("%s on %s: refused is %t, the table permits it: %t", id.Name, subject, got, may)
-			} else if may && abroad(&tenant, id, subject, listeners) {
-				if err := admin.Publish(subject, []byte("x")); err != nil {
-					t.Fatal(err)
-				}
+			} else if may && abroad(&tenant, id, subject, func(row *access.Row) []access.Role { return row.Subscribe }) {
+				musttest.Do(t, admin.Publish(subject, []byte("x")))
 				if _, err := subs[subject].NextMsg(bound); err != nil {
 					t.Errorf("%s does not hear what is said on %s: %v", id.Name, subject, err)
 				}
@@ -221,22 +203,13 @@ func TestTenantsSeeNothingOfOneAnother(t *testing.T) {
 	for i := range red.Identities {
 		nc := s.raw(red, red.Identities[i].Name)
 		for _, subject := range subjects(red) {
-			if err := nc.PublishRequest(subject, "jobs.event.1.x.leak", []byte("secret")); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, nc.PublishRequest(subject, "jobs.event.1.x.leak", []byte("secret")))
 		}
-		if err := nc.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, nc.Flush())
 	}
-	if err := ear.Publish("end", nil); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, ear.Publish("end", nil))
 	for {
-		m, err := heard.NextMsg(bound)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := musttest.Get(heard.NextMsg(bound))(t)
 		if m.Subject == "end" {
 			break
 		}
@@ -246,10 +219,7 @@ func TestTenantsSeeNothingOfOneAnother(t *testing.T) {
 	}
 	blueBus, redBus := s.bus(blue, "admin"), s.bus(red, "admin")
 	for _, name := range access.Streams(red.Names()) {
-		mine, err := redBus.Streams().Info(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mine := musttest.Get(redBus.Streams().Info(t.Context(), name))(t)
 		theirs, err := blueBus.Streams().Info(t.Context(), name)
 		if err != nil || theirs.LastSeq != 0 {
 			t.Errorf("stream %s of the silent tenant ends at %d (%v)", name, theirs.LastSeq, err)

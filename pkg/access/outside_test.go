@@ -16,11 +16,7 @@ import (
 
 func say(t *testing.T, b *bus.Bus, subject, body string) uint64 {
 	t.Helper()
-	seq, err := b.Publish(t.Context(), events.Message{Subject: subject, Body: []byte(body)}, bus.Expect{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return seq
+	return musttest.Get(b.Publish(t.Context(), events.Message{Subject: subject, Body: []byte(body)}, bus.Expect{}))(t)
 }
 
 func TestSomeoneOutsideFollowsStreamsWithoutAConsumer(t *testing.T) {
@@ -30,10 +26,7 @@ func TestSomeoneOutsideFollowsStreamsWithoutAConsumer(t *testing.T) {
 	n := admin.Names()
 	say(t, admin, n.Event("j1", events.KindJobFinished), "first")
 	say(t, admin, n.Event("j2", events.KindJobFinished), "other")
-	sub, err := viewer.Log().Follow(t.Context(), n.JobEvents("j1"), bus.FollowOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sub := musttest.Get(viewer.Log().Follow(t.Context(), n.JobEvents("j1"), bus.FollowOptions{}))(t)
 	defer sub.Stop()
 	for _, want := range []string{"first", "second", "third"} {
 		if want != "first" {
@@ -44,18 +37,13 @@ func TestSomeoneOutsideFollowsStreamsWithoutAConsumer(t *testing.T) {
 			t.Fatalf("%v %v, want %s", list, err, want)
 		}
 	}
-	news, err := viewer.Log().Lifecycle().Listen(t.Context(), "j2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	news := musttest.Get(viewer.Log().Lifecycle().Listen(t.Context(), "j2"))(t)
 	defer news.Stop()
 	last := say(t, admin, n.Event("j2", events.KindJobFailed), "end")
 	if seq, err := news.Next(t.Context()); err != nil || seq != last {
 		t.Errorf("the end of a job is told as %d (%v), want %d", seq, err, last)
 	}
-	if _, err := admin.Experts().Put(t.Context(), "x", []byte(`{"id":"x"}`), 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(admin.Experts().Put(t.Context(), "x", []byte(`{"id":"x"}`), 0))(t)
 	if list, err := viewer.Experts().List(t.Context()); err != nil || len(list) != 1 || list[0].Key != "x" {
 		t.Errorf("the cards are %v (%v)", list, err)
 	}
@@ -87,14 +75,9 @@ func TestASchedulerWritesForRunnersWhatIsTheirs(t *testing.T) {
 	if _, err := a.Experts().Put(t.Context(), "early", card(t, "early", "a"), 0); !errors.Is(err, bus.ErrUnavailable) {
 		t.Errorf("without a scheduler: %v", err)
 	}
-	stop, err := keeper.Services().Keep()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stop := musttest.Get(keeper.Services().Keep())(t)
 	defer stop()
-	if err := keeper.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, keeper.Flush(t.Context()))
 	put := func(b *bus.Bus, key string, value []byte) error {
 		_, err := b.Experts().Put(t.Context(), key, value, 0)
 		return err
@@ -169,22 +152,15 @@ func TestASchedulerBelievesNoRunner(t *testing.T) {
 	tenant := &s.tenants[0]
 	keeper, nc := s.bus(tenant, "scheduler"), s.raw(tenant, "runner-a")
 	n := keeper.Names()
-	stop, err := keeper.Services().Keep()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stop := musttest.Get(keeper.Services().Keep())(t)
 	defer stop()
 	for id, pool := range map[string]string{"x": "a", "y": "b"} {
-		if _, err := keeper.Experts().Put(t.Context(), id, card(t, id, pool), 0); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(keeper.Experts().Put(t.Context(), id, card(t, id, pool), 0))(t)
 	}
 	if _, err := keeper.Sessions().Put(t.Context(), bus.ContextKey("s"), []byte("null"), 0); err != nil { // By a runner of an earlier release.
 		t.Fatal(err)
 	}
-	if err := keeper.SetRemoteContext(t.Context(), "s", "y", "b's"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, keeper.SetRemoteContext(t.Context(), "s", "y", "b's"))
 	knows := func(session, id string) string {
 		return string(musttest.JSON(t, map[string]any{"op": "context", "key": session, "value": []byte(id)}))
 	}
@@ -206,10 +182,7 @@ func TestASchedulerBelievesNoRunner(t *testing.T) {
 		{"an unknown operation", "x", `{"op":"purge"}`, "refused"},
 		{"no JSON", "x", `{`, "refused"},
 	} {
-		m, err := nc.Request(n.Card("a", c.expert), []byte(c.request), bound)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := musttest.Get(nc.Request(n.Card("a", c.expert), []byte(c.request), bound))(t)
 		var answer struct {
 			Refused string `json:"refused"`
 		}
@@ -226,14 +199,8 @@ func TestASchedulerBelievesNoRunner(t *testing.T) {
 	if err != nil || len(entries) != 1 || entries[0].Key != "fact.u.x" {
 		t.Errorf("the memory has %v (%v)", entries, err)
 	}
-	js, err := jetstream.New(s.raw(tenant, "admin"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := js.Consumer(t.Context(), n.Work, "pool-a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := musttest.Get(jetstream.New(s.raw(tenant, "admin")))(t)
+	pool := musttest.Get(js.Consumer(t.Context(), n.Work, "pool-a"))(t)
 	if c := pool.CachedInfo().Config; c.AckWait > 30*time.Second || c.MaxAckPending < 0 {
 		t.Errorf("the pool waits %s for at most %d acknowledgements", c.AckWait, c.MaxAckPending)
 	}
@@ -265,26 +232,20 @@ func TestTheServerAnswersNowhereElse(t *testing.T) {
 			}
 			for _, reply := range []string{n.RunEvent("theirs", events.KindSubJobReported, "a", 1), n.Event("theirs", events.KindJobFinished), n.Control("theirs")} {
 				asked++
-				if err := nc.PublishRequest(sample(subject)[0], reply, []byte(`{"seq":1,"batch":1}`)); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, nc.PublishRequest(sample(subject)[0], reply, []byte(`{"seq":1,"batch":1}`)))
 			}
 		}
 		if refused(t, nc) {
 			t.Fatal(id.Name, nc.LastError())
 		}
-		if _, err := nc.Request("$JS.API.STREAM.INFO."+n.Log, nil, bound); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(nc.Request("$JS.API.STREAM.INFO."+n.Log, nil, bound))(t)
 	}
 	if asked < 100 {
 		t.Errorf("only %d requests were tried", asked)
 	}
 	// Within the account of the streams this works, which shows that the requests above were valid.
 	inside := n.Event("inside", events.KindJobFinished)
-	if err := s.raw(tenant, "gateway").PublishRequest("$JS.API.DIRECT.GET."+n.Log, inside, []byte(`{"seq":1}`)); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, s.raw(tenant, "gateway").PublishRequest("$JS.API.DIRECT.GET."+n.Log, inside, []byte(`{"seq":1}`)))
 	if m, err := heard.NextMsg(bound); err != nil || m.Subject != inside {
 		t.Errorf("the first answer in the log came on %v: %v", m, err)
 	}

@@ -88,26 +88,12 @@ func (r *source) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// spoil is what a spoiler does each time when the storing of a payload goes on: it puts a chunk between those of the writer and
-// describes the payload falsely in several ways, also by the chunks of the writer.
-func (s *spoiler) spoil(subject string) {
-	at := say(s.t, s.bus, subject, "foreign")
-	nuid := strings.TrimPrefix(subject, "$O.JOBS_BLOBS.C.")
-	s.describe(nuid, at)
-	s.describe(nuid, 1, 2)
-	s.describe("other", at)
-	say(s.t, s.bus, s.meta(), fmt.Sprintf(`{"nuid":%q,"size":%d,"chunks":2}`, nuid, s.size))
-	say(s.t, s.bus, s.meta(), `{"deleted":true}`)
-}
-
 // TestNoOneSpoilsAPayloadWhileItIsStored has a runner and a client attack the payload of another while it is stored, at each chunk and as
 // fast as they can.
 func TestNoOneSpoilsAPayloadWhileItIsStored(t *testing.T) {
 	s := play(t, access.Tenant{Name: "jobgraph", Identities: cast()})
 	tenant := &s.tenants[0]
-	if err := s.signed(tenant, "admin").Streams().Demand(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, s.signed(tenant, "admin").Streams().Demand(t.Context(), true))
 	viewer := s.signed(tenant, "viewer")
 	for _, writer := range []string{"scheduler", "runner-bc", "anna"} {
 		data := random(600_000 + len(writer))
@@ -147,7 +133,13 @@ func TestNoOneSpoilsAPayloadWhileItIsStored(t *testing.T) {
 				}
 			}
 			for _, a := range attackers {
-				a.spoil(subject)
+				at := say(a.t, a.bus, subject, "foreign")
+				nuid := strings.TrimPrefix(subject, "$O.JOBS_BLOBS.C.")
+				a.describe(nuid, at)
+				a.describe(nuid, 1, 2)
+				a.describe("other", at)
+				say(a.t, a.bus, a.meta(), fmt.Sprintf(`{"nuid":%q,"size":%d,"chunks":2}`, nuid, a.size))
+				say(a.t, a.bus, a.meta(), `{"deleted":true}`)
 			}
 		}
 		ref, err := b.Blobs().PutFrom(t.Context(), attackers[0].job, from)
@@ -166,7 +158,14 @@ func TestNoOneSpoilsAPayloadWhileItIsStored(t *testing.T) {
 				t.Errorf("%s: %d bytes were written: %v", writer, out.Len(), err)
 			}
 		}
-		if whole(t, ear, subject, data) {
+		js := musttest.Get(jetstream.New(ear))(t)
+		sub := musttest.Get(js.OrderedConsumer(t.Context(), "OBJ_JOBS_BLOBS", jetstream.OrderedConsumerConfig{FilterSubjects: []string{subject}}))(t)
+		var all []byte
+		list := musttest.Get(sub.FetchNoWait(1000))(t)
+		for m := range list.Messages() {
+			all = append(all, m.Data()...)
+		}
+		if bytes.Equal(all, data) {
 			t.Errorf("%s: a reader who takes every chunk on the subject gets the payload, so nothing attacked it", writer)
 		}
 	}
@@ -192,50 +191,21 @@ func TestAPayloadStaysThatSomeoneElseHasDescribed(t *testing.T) {
 			t.Fatal(err)
 		}
 		from := &source{Reader: bytes.NewReader(data), sent: func(int64) {
-			m, err := heard.NextMsg(bound)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := musttest.Get(heard.NextMsg(bound))(t)
 			if job == "joint" {
 				rest := say(t, client, m.Subject, string(data[first:]))
 				a.describe(strings.TrimPrefix(m.Subject, "$O.JOBS_BLOBS.C."), rest-1, rest)
 			}
 		}}
-		if _, err := writer.Blobs().PutFrom(t.Context(), job, from); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(writer.Blobs().PutFrom(t.Context(), job, from))(t)
 		if !from.again {
 			t.Errorf("%s: the writer has stored nothing", job)
 		}
-		if err := admin.Blobs().Delete(t.Context(), "evil"); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, admin.Blobs().Delete(t.Context(), "evil"))
 		if got, err := client.Blobs().Get(t.Context(), job, a.digest); err != nil || !bytes.Equal(got, data) {
 			t.Errorf("%s: %d bytes came back: %v", job, len(got), err)
 		}
 	}
-}
-
-// whole reports whether all that is stored on the subject of the chunks is a payload.
-func whole(t *testing.T, nc *nats.Conn, subject string, data []byte) bool {
-	t.Helper()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sub, err := js.OrderedConsumer(t.Context(), "OBJ_JOBS_BLOBS", jetstream.OrderedConsumerConfig{FilterSubjects: []string{subject}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []byte
-	list, err := sub.FetchNoWait(1000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for m := range list.Messages() {
-		all = append(all, m.Data()...)
-	}
-	return bytes.Equal(all, data)
 }
 
 // TestADescriptionThatOnlySaysWhoSignedItIsOneOfNoOne stores a true description with the name of a signer who has not signed it.
@@ -276,9 +246,7 @@ func TestFalseDescriptionsDelayAPayloadByOneAttemptPerSigner(t *testing.T) {
 			forge(t, s.raw(tenant, name), self.Key, a.meta(), a.description(job+"."+digest+"."+name, at))
 		}
 	}
-	if _, err := writer.Blobs().Put(t.Context(), job, data); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(writer.Blobs().Put(t.Context(), job, data))(t)
 	for _, c := range []struct {
 		reader      *bus.Bus
 		least, most int
@@ -292,15 +260,10 @@ func TestFalseDescriptionsDelayAPayloadByOneAttemptPerSigner(t *testing.T) {
 		if err != nil || !bytes.Equal(got, data) {
 			t.Fatalf("%d bytes came back: %v", len(got), err)
 		}
-		if err := ear.Publish("$JS.API.DIRECT.GET.OBJ_JOBS_BLOBS", []byte(`"the end"`)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, ear.Publish("$JS.API.DIRECT.GET.OBJ_JOBS_BLOBS", []byte(`"the end"`)))
 		read := 0
 		for {
-			m, err := heard.NextMsg(bound)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := musttest.Get(heard.NextMsg(bound))(t)
 			if string(m.Data) == `"the end"` {
 				break
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/access"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // A control event that is not signed is read without its data, so that it does nothing, and such an answer is not read at all. Others need
@@ -98,24 +99,14 @@ func TestAQueuedRequestKeepsTheRightsThatItWasLeft(t *testing.T) {
 	tenant := &s.tenants[0]
 	scheduler, gateway := s.signed(tenant, "scheduler"), s.signed(tenant, "gateway")
 	m := events.Message{Subject: gateway.Names().Request(), Header: bus.RequestHeader(bus.WithRights(t.Context(), "submitter")), Body: []byte(`{}`)}
-	if _, err := gateway.Publish(t.Context(), m, bus.Expect{}); err != nil {
-		t.Fatal(err)
-	}
-	queue, err := scheduler.Queues().Consume(t.Context(), scheduler.Queues().IntakeConsumer())
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(gateway.Publish(t.Context(), m, bus.Expect{}))(t)
+	queue := musttest.Get(scheduler.Queues().Consume(t.Context(), scheduler.Queues().IntakeConsumer()))(t)
 	defer queue.Stop()
-	list, err := queue.Next(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := musttest.Get(queue.Next(t.Context(), 1))(t)
 	if who, asked, err := list[0].Signer(); err != nil || !asked || !slices.Equal(who.Rights, []string{"submitter"}) {
 		t.Errorf("in the queue: %+v, %v, %v", who, asked, err)
 	}
-	if err := list[0].Term("it is of no use"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, list[0].Term("it is of no use"))
 	letters, err := scheduler.DeadLetters().List(t.Context())
 	if err != nil || len(letters) != 1 {
 		t.Fatalf("%+v, %v", letters, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/access"
 	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // TestNoRunnerSettlesTheWorkOfAnotherPool has a runner settle, in every form that a server takes, work of other pools in the name of its own
@@ -22,9 +23,7 @@ func TestNoRunnerSettlesTheWorkOfAnotherPool(t *testing.T) {
 		return say(t, by, n.WorkFor(pool, "x", "j", "a", 1), "{}")
 	}
 	inHand := publish(scheduler, "b")
-	if _, err := s.raw(tenant, "runner-bc").Request("$JS.API.CONSUMER.MSG.NEXT."+n.Work+".pool-b", []byte("1"), bound); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(s.raw(tenant, "runner-bc").Request("$JS.API.CONSUMER.MSG.NEXT."+n.Work+".pool-b", []byte("1"), bound))(t)
 	victims := map[string]uint64{"in hand": inHand, "waiting": publish(scheduler, "c"), "unread": publish(scheduler, "new"), "careless": publish(careless, "newer")}
 	publish(scheduler, "a")
 	own, err := nc.Request("$JS.API.CONSUMER.MSG.NEXT."+n.Work+".pool-a", []byte("1"), bound) // Now the consumer has passed all of them.
@@ -35,9 +34,7 @@ func TestNoRunnerSettlesTheWorkOfAnotherPool(t *testing.T) {
 		for _, of := range []string{"$JS.ACK." + n.Work + ".pool-a", "$JS.ACK._.hash." + n.Work + ".pool-a"} {
 			for _, what := range []string{"-NAK", "+WPI", "+NXT", "", "+ACK", "+TERM"} {
 				for _, rest := range []string{"", ".x"} {
-					if err := nc.Publish(fmt.Sprintf("%s.1.%d.1.%d.0%s", of, seq, time.Now().UnixNano(), rest), []byte(what)); err != nil {
-						t.Fatal(err)
-					}
+					musttest.Do(t, nc.Publish(fmt.Sprintf("%s.1.%d.1.%d.0%s", of, seq, time.Now().UnixNano(), rest), []byte(what)))
 				}
 			}
 		}
@@ -56,13 +53,8 @@ func TestNoRunnerSettlesTheWorkOfAnotherPool(t *testing.T) {
 		t.Errorf("the work in hand was touched: %+v, %v", facts, err)
 	}
 	runner := s.bus(tenant, "admin")
-	if err := runner.Queues().EnsurePool(t.Context(), "new"); err != nil {
-		t.Fatal(err)
-	}
-	sub, err := runner.Queues().Consume(t.Context(), runner.Queues().PoolConsumer("new"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, runner.Queues().EnsurePool(t.Context(), "new"))
+	sub := musttest.Get(runner.Queues().Consume(t.Context(), runner.Queues().PoolConsumer("new")))(t)
 	defer sub.Stop()
 	if list, err := sub.Next(t.Context(), 1); err != nil || list[0].Seq() != victims["unread"] {
 		t.Errorf("the first runner of a pool gets %v (%v)", list, err)

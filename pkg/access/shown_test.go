@@ -13,16 +13,12 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // few are the identities of a tenant with one runner, of pool a.
 func few() []access.Identity {
 	return slices.DeleteFunc(cast(), func(i access.Identity) bool { return i.Name == "runner-bc" })
-}
-
-// itemsBefore makes accounts let a runner publish live items as in the release before, on the subjects of every job and no others.
-func itemsBefore(accounts string) string {
-	return strings.NewReplacer("jobs.item.*.*.a", "jobs.item.>", "jobs.live.*.*.a", "jobs.live.*.*").Replace(accounts)
 }
 
 // logging connects as an identity and records the log of the connection.
@@ -31,10 +27,7 @@ func (s *stage) logging(of *access.Tenant, name string) (*bus.Bus, *bytes.Buffer
 	var log bytes.Buffer
 	o := s.server.Options(name)
 	o.NKey, o.Logger = s.seeds[of.Name+"/"+name], slog.New(slog.NewTextHandler(&log, nil))
-	b, err := bus.Connect(s.t.Context(), o)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	b := musttest.Get(bus.Connect(s.t.Context(), o))(s.t)
 	s.t.Cleanup(b.Close)
 	return b, &log
 }
@@ -42,7 +35,9 @@ func (s *stage) logging(of *access.Tenant, name string) (*bus.Bus, *bytes.Buffer
 // With permissions of the release before, a runner's items are stored on the subject that the work names, and pieces for those who are there
 // are left out: the first one is refused, and for a while no further one is sent.
 func TestARunnerShowsItemsWithPermissionsOfTheReleaseBefore(t *testing.T) {
-	s := playWith(t, itemsBefore, access.Tenant{Name: "jobgraph", Identities: few()})
+	s := playWith(t, func(accounts string) string {
+		return strings.NewReplacer("jobs.item.*.*.a", "jobs.item.>", "jobs.live.*.*.a", "jobs.live.*.*").Replace(accounts)
+	}, access.Tenant{Name: "jobgraph", Identities: few()})
 	tenant := &s.tenants[0]
 	admin := s.bus(tenant, "admin")
 	a, log := s.logging(tenant, "runner-a")
@@ -55,9 +50,7 @@ func TestARunnerShowsItemsWithPermissionsOfTheReleaseBefore(t *testing.T) {
 	}
 	late := time.After(bound)
 	for err = nil; err == nil; err = a.Items().Pass("j", "a", "a", []byte(`{}`)) {
-		if err := a.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, a.Flush(t.Context()))
 		select {
 		case <-late:
 			t.Fatal("the refusal of a piece is not noticed")
@@ -86,9 +79,7 @@ func TestARunnerOfTheReleaseBeforeLosesItsItemsAndNothingElse(t *testing.T) {
 	n := admin.Names()
 	for range 10 {
 		for _, subject := range []string{item.LiveSubjects(n).SubJob("j", "a"), n.Live("j", "a")} {
-			if err := runner.Publish(subject, []byte(`{"type":"text","id":"x"}`)); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, runner.Publish(subject, []byte(`{"type":"text","id":"x"}`)))
 		}
 	}
 	if !refused(t, runner) {
@@ -112,10 +103,7 @@ func TestSomeoneOutsideFollowsTheItemsOfASubJob(t *testing.T) {
 	n := item.LiveSubjects(admin.Names())
 	say(t, admin, n.In("j", "b", "a"), `{"type":"text","id":"x","text":"of another"}`)
 	say(t, admin, n.In("j", "a", "a"), `{"type":"text","id":"x","text":"first"}`)
-	sub, err := viewer.Items().Follow(t.Context(), "j", "a", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sub := musttest.Get(viewer.Items().Follow(t.Context(), "j", "a", 0))(t)
 	defer sub.Stop()
 	for _, want := range []string{"first", "second", "third"} {
 		if pool := map[string]string{"third": "a"}[want]; want != "first" {

@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // forsaken is a goroutine of nats.go that an upload begins. When the upload is over before the goroutine is scheduled, the channel that
@@ -35,11 +36,7 @@ func fact(b *bus.Bus, job, key string) events.Message {
 // put publishes or fails the test.
 func put(t testing.TB, b *bus.Bus, m events.Message) uint64 {
 	t.Helper()
-	seq, err := b.Publish(t.Context(), m, bus.Expect{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return seq
+	return musttest.Get(b.Publish(t.Context(), m, bus.Expect{}))(t)
 }
 
 // wantErr fails the test unless err wraps want.

@@ -12,27 +12,18 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // hopeless queues a message, takes it and gives up on it.
 func hopeless(t *testing.T, b *bus.Bus, spec bus.ConsumerSpec, m events.Message, reason string) {
 	t.Helper()
-	if _, err := b.Publish(t.Context(), m, bus.Expect{}); err != nil {
-		t.Fatal(err)
-	}
-	sub, err := b.Queues().Consume(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(b.Publish(t.Context(), m, bus.Expect{}))(t)
+	sub := musttest.Get(b.Queues().Consume(t.Context(), spec))(t)
 	defer sub.Stop()
-	list, err := sub.Next(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := musttest.Get(sub.Next(t.Context(), 1))(t)
 	for range 2 { // The second time stands for a redelivery: one copy is enough.
-		if err := list[0].Term(reason); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, list[0].Term(reason))
 	}
 }
 
@@ -43,10 +34,7 @@ func TestWhatIsHopelessIsSetAsideWithItsReason(t *testing.T) {
 		Subject: n.Request(), Body: []byte("{}"), Header: map[string][]string{"ce-id": {"7"}, "Jobgraph-Subject": {"jobs.other"}, "Jobgraph-Reason": {"none"}},
 	}, "no goal\nand no plan")
 	hopeless(t, b, b.Queues().PoolConsumer("default"), events.Message{Subject: n.Prefix() + ".work.default.x", Body: []byte("?")}, "no run")
-	list, err := b.DeadLetters().List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := musttest.Get(b.DeadLetters().List(t.Context()))(t)
 	type kept struct{ ID, Reason, Subject, Body, CE string }
 	var got []kept
 	for _, a := range list {
@@ -56,16 +44,12 @@ func TestWhatIsHopelessIsSetAsideWithItsReason(t *testing.T) {
 		got = append(got, kept{a.ID(), a.Reason, a.Message.Subject, string(a.Message.Body), a.Message.Get("ce-id")})
 	}
 	want := []kept{{"request:1", "no goal and no plan", "jobs.request", "{}", "7"}, {"work:1:default", "no run", "jobs.work.default.x", "?", ""}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	musttest.Equal(t, want, got)
 	one, err := b.DeadLetters().Get(t.Context(), "work:1:default")
 	if err != nil || !one.Whole {
 		t.Fatalf("%+v, %v", one, err)
 	}
-	if err := b.DeadLetters().Drop(t.Context(), &one); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, b.DeadLetters().Drop(t.Context(), &one))
 	for _, id := range []string{"work:1:default", "work:0", "j1", "other:1"} {
 		if _, err := b.DeadLetters().Get(t.Context(), id); !errors.Is(err, bus.ErrNotFound) {
 			t.Errorf("%s: %v", id, err)
@@ -77,20 +61,12 @@ func TestWhatIsRefusedKeepsItsFaultsOneByOne(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 	few := events.Faults{{Code: events.CodeMissing, Field: "goal", Message: "says nothing", Hint: "say\nit"}, {Code: events.CodeInvalid, Field: "plan", Message: "ä"}}
 	many := slices.Repeat(events.Faults{{Code: events.CodeInvalid, Message: strings.Repeat("x", 1000)}}, 100)
-	sub, err := b.Queues().Consume(t.Context(), b.Queues().IntakeConsumer())
-	if err != nil {
-		t.Fatal(err)
-	}
+	sub := musttest.Get(b.Queues().Consume(t.Context(), b.Queues().IntakeConsumer()))(t)
 	defer sub.Stop()
 	for _, faults := range []events.Faults{few, many} {
 		put(t, b, events.Message{Subject: b.Names().Request(), Body: []byte("{}")})
-		list, err := sub.Next(t.Context(), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := list[0].Refuse(faults); err != nil {
-			t.Fatal(err)
-		}
+		list := musttest.Get(sub.Next(t.Context(), 1))(t)
+		musttest.Do(t, list[0].Refuse(faults))
 	}
 	list, err := b.DeadLetters().List(t.Context())
 	if err != nil || len(list) != 2 {
@@ -111,18 +87,10 @@ func TestWhatIsTooLargeIsSetAsideWithoutItsBody(t *testing.T) {
 	if err := b.PublishCore(m.Subject, nil, m.Body); err != nil { // Like a foreign client.
 		t.Fatal(err)
 	}
-	sub, err := b.Queues().Consume(t.Context(), b.Queues().IntakeConsumer())
-	if err != nil {
-		t.Fatal(err)
-	}
+	sub := musttest.Get(b.Queues().Consume(t.Context(), b.Queues().IntakeConsumer()))(t)
 	defer sub.Stop()
-	list, err := sub.Next(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := list[0].Term("too large"); err != nil {
-		t.Fatal(err)
-	}
+	list := musttest.Get(sub.Next(t.Context(), 1))(t)
+	musttest.Do(t, list[0].Term("too large"))
 	a, err := b.DeadLetters().Get(t.Context(), "request:1")
 	if err != nil || a.Whole || len(a.Message.Body) > 0 || a.Reason != "too large" {
 		t.Errorf("%+v, %v", a, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/bases"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func ofSession(id string) bases.Base { return bases.Base{Scope: bases.Session, Name: id} }
@@ -51,13 +52,9 @@ func TestDocumentsOfASessionAreKeptByDigestUntilTheyAreRemoved(t *testing.T) {
 	for _, gone := range []string{small.Digest, "", "*", ">", "zz"} {
 		wantErr(t, b.Documents().Delete(t.Context(), ofSession("s 1"), gone), bus.ErrNotFound)
 	}
-	if d := cmp.Diff([]events.Ref{large}, list("s 1")); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, []events.Ref{large}, list("s 1"))
 	noErr(t, b.Blobs().Delete(t.Context(), "s1"))
-	if d := cmp.Diff([]events.Ref{other}, list("s1")); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, []events.Ref{other}, list("s1"))
 	noErr(t, b.Documents().DeleteAll(t.Context(), ofSession("s1")))
 	noErr(t, b.Documents().DeleteAll(t.Context(), ofSession("s 1")))
 	facts, err := b.Streams().Info(t.Context(), "OBJ_JOBS_BLOBS")

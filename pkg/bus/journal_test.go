@@ -8,6 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestJournalAdmitsOneWriterAtATime(t *testing.T) {
@@ -181,7 +182,5 @@ func TestWhatIsLeftOfAJobGoesAndTheNextOneOfTheIdKeepsItsOwn(t *testing.T) {
 		_, err = b.Log().EventAt(t.Context(), seq)
 		noErr(t, err)
 	}
-	if diff := cmp.Diff([]string{"j.0", "j"}, keys()); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"j.0", "j"}, keys())
 }

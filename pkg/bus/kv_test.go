@@ -71,9 +71,7 @@ func TestKeysArePutTogether(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 	err = state.PutAll(t.Context(), []bus.Entry{{Key: "j0", Value: []byte("new")}, {Key: "a b"}, {Key: "j1"}}, 0)
 	wantErr(t, err, bus.ErrRefused)
 	if !strings.Contains(err.Error(), "a b") {
@@ -114,9 +112,7 @@ func TestKeysArePutWithOneAnswerAhead(t *testing.T) {
 		}
 		noErr(t, <-over)
 		want := []string{"$KV.JOBS_EXPERTS.a 1 1m0s", "$KV.JOBS_EXPERTS.b 2 1m0s", "$KV.JOBS_EXPERTS.c 3 1m0s"}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, want, got)
 	})
 }
 
@@ -225,9 +221,7 @@ func TestOnlyRecordsOfSessionsAreListedAsSuch(t *testing.T) {
 	for _, e := range list {
 		got = append(got, string(e.Value))
 	}
-	if diff := cmp.Diff(sessions, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, sessions, got)
 }
 
 func TestBucketIsOneOfEveryClient(t *testing.T) {

@@ -369,9 +369,7 @@ func TestNobodyCanSpeakWithTheServersVoice(t *testing.T) {
 	}
 	for i, header := range headers {
 		m := events.Message{Subject: b.Names().Event("j1", events.KindInputClosed, fmt.Sprint(i)), Header: header}
-		if _, err := b.Publish(t.Context(), m, bus.Expect{}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(b.Publish(t.Context(), m, bus.Expect{}))(t)
 	}
 	for i, d := range append(take(t, s, len(headers)), take(t, follow, len(headers))...) {
 		if want := uint64(i%len(headers) + 1); d.Seq() != want {

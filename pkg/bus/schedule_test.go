@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestAFactIsStatedIfNoOtherFactOfItsScheduleWas(t *testing.T) {
@@ -19,18 +20,10 @@ func TestAFactIsStatedIfNoOtherFactOfItsScheduleWas(t *testing.T) {
 		f := schedule.Fact{Kind: schedule.Created, ID: id, Name: id, Data: data}
 		return s.State(t.Context(), f, bus.Expect{Last: &last, Subject: n.Facts(id)})
 	}
-	one, err := state("a", &schedule.Creation{}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := state("b", &schedule.Creation{}, 0); err != nil {
-		t.Fatal(err)
-	}
+	one := musttest.Get(state("a", &schedule.Creation{}, 0))(t)
+	musttest.Get(state("b", &schedule.Creation{}, 0))(t)
 	word := schedule.Fact{Kind: schedule.Paused, ID: "a", Name: "a", Data: &schedule.Word{}}
-	two, err := s.State(t.Context(), word, bus.Expect{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	two := musttest.Get(s.State(t.Context(), word, bus.Expect{}))(t)
 	if _, err := state("a", &schedule.Creation{}, one); !errors.Is(err, bus.ErrConflict) {
 		t.Errorf("behind another fact: %v", err)
 	}
@@ -43,16 +36,11 @@ func TestADueMomentIsAFactOfItsScheduleAlone(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
 		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 		s := b.Schedules()
-		sub, err := s.Follow(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		sub := musttest.Get(s.Follow(t.Context()))(t)
 		defer sub.Stop()
 		due := time.Now().UTC().Truncate(time.Second).Add(2 * time.Hour)
 		for range 2 {
-			if err := s.Arm(t.Context(), "nightly", schedule.Key(due), due); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, s.Arm(t.Context(), "nightly", schedule.Key(due), due))
 		}
 		list, err := sub.Next(t.Context(), 8)
 		if err != nil || len(list) != 1 {
@@ -71,9 +59,7 @@ func TestADueMomentIsAFactOfItsScheduleAlone(t *testing.T) {
 		if err != nil || log.Messages != 0 {
 			t.Errorf("the log of jobs has %d messages, %v", log.Messages, err)
 		}
-		if err := s.Erase(t.Context(), "nightly", list[0].Seq()+1); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, s.Erase(t.Context(), "nightly", list[0].Seq()+1))
 		if last, err := s.Last(t.Context()); err != nil || last != 0 {
 			t.Errorf("%d is left, %v", last, err)
 		}

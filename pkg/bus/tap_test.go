@@ -4,19 +4,15 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestAnEarHearsAllSubjectsInOrder(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{}).Bus("ear")
-	ear, err := b.Tap("a.*", "b")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ear := musttest.Get(b.Tap("a.*", "b"))(t)
 	defer ear.Close()
 	for _, subject := range []string{"a.1", "b", "c", "a.2", "b"} {
-		if err := b.PublishCore(subject, map[string][]string{"X": {subject}}, []byte("x")); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, b.PublishCore(subject, map[string][]string{"X": {subject}}, []byte("x")))
 	}
 	for _, want := range []string{"a.1", "b", "a.2", "b"} {
 		m, err := ear.Next(t.Context())

@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/canvas"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -60,9 +61,7 @@ func follow(t *testing.T, log []events.Event, until uint64) *canvas.Canvas {
 		if until > 0 && log[i].Seq > until {
 			break
 		}
-		if err := c.Take(&log[i]); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, c.Take(&log[i]))
 	}
 	return c
 }
@@ -146,9 +145,7 @@ func TestAGraphTellsOfEachSubJobWhatAPersonWantsToKnow(t *testing.T) {
 	want := []verb.PlanVersion{{Version: 1, Seq: g.Versions[0].Seq, Time: g.Versions[0].Time, Total: 4, By: "planner"}, {
 		Version: 2, Seq: g.Versions[1].Seq, Time: g.Versions[1].Time, Total: 5, By: "planner", Added: []string{"b~3~x", "b~3~y"}, Removed: []string{"b"},
 	}}
-	if diff := cmp.Diff(want, g.Versions); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, g.Versions)
 }
 
 func TestRunsHaveTheTimesOfTheirQueueAndTheirWork(t *testing.T) {
@@ -170,14 +167,11 @@ func TestRunsHaveTheTimesOfTheirQueueAndTheirWork(t *testing.T) {
 // A step that is too complicated goes from READY to READY if its run ended at once: the run that splits it is issued without a
 // transition.
 func TestARunThatIsIssuedWithoutAMoveIsSeen(t *testing.T) {
-	r, err := jobtest.Script{
+	r := musttest.Get(jobtest.Script{
 		Plan:    &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "a", Expert: "e"}}},
 		Planner: func(events.Work) (*events.Plan, error) { return nil, errors.New("no plan") },
 		Default: func(events.Work) events.SubJobReported { return jobtest.TooComplicated("too much") },
-	}.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	}.Run())(t)
 	r.Events = slices.DeleteFunc(r.Events, func(e events.Event) bool { return e.Kind == events.KindSubJobStarted })
 	var issued []int
 	l := follow(t, r.Events, 0).Timeline()
@@ -201,11 +195,9 @@ func TestAMilestoneIsAChange(t *testing.T) {
 	log := grown(t)
 	at := slices.IndexFunc(log, func(e events.Event) bool { return e.Kind == events.KindSubJobStarted && e.SubJob == "a" })
 	c := follow(t, log, log[at].Seq)
-	if err := c.Take(&events.Event{
+	musttest.Do(t, c.Take(&events.Event{
 		Seq: log[at].Seq + 1, Time: log[at].Time, Kind: events.KindSubJobProgressed, Job: log[at].Job, SubJob: "a", Run: 1, Data: &events.SubJobProgressed{Message: "half", Done: 1, Total: 2},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if g := c.Since(log[at].Seq); len(g.SubJobs) != 1 || g.SubJobs[0].Progress == nil || g.SubJobs[0].Progress.Message != "half" {
 		t.Errorf("%+v", g.SubJobs)
 	}
@@ -262,17 +254,12 @@ func TestManyAlikeSubJobsAreAGroup(t *testing.T) {
 		end.Dependencies = append(end.Dependencies, id)
 	}
 	plan.SubJobs = append(plan.SubJobs, end)
-	r, err := jobtest.Script{Plan: plan, Default: func(events.Work) events.SubJobReported { return jobtest.Succeed(1) }}.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := musttest.Get(jobtest.Script{Plan: plan, Default: func(events.Work) events.SubJobReported { return jobtest.Succeed(1) }}.Run())(t)
 	groups := map[string]int{}
 	for _, n := range follow(t, r.Events, 0).Graph().SubJobs {
 		groups[n.Group]++
 	}
-	if diff := cmp.Diff(map[string]int{"": 3, "many n0": 8}, groups); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, map[string]int{"": 3, "many n0": 8}, groups)
 }
 
 func TestAPlanIsDrawnBeforeItRuns(t *testing.T) {
@@ -301,18 +288,13 @@ func BenchmarkGraph(b *testing.B) {
 		}
 		plan.SubJobs = append(plan.SubJobs, s)
 	}
-	r, err := jobtest.Script{Plan: plan, Default: func(events.Work) events.SubJobReported { return jobtest.Succeed(1) }}.Run()
-	if err != nil {
-		b.Fatal(err)
-	}
+	r := musttest.Get(jobtest.Script{Plan: plan, Default: func(events.Work) events.SubJobReported { return jobtest.Succeed(1) }}.Run())(b)
 	var c *canvas.Canvas
 	b.Run("follow", func(b *testing.B) {
 		for b.Loop() {
 			c = &canvas.Canvas{}
 			for i := range r.Events {
-				if err := c.Take(&r.Events[i]); err != nil {
-					b.Fatal(err)
-				}
+				musttest.Do(b, c.Take(&r.Events[i]))
 			}
 		}
 	})

@@ -8,17 +8,14 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestAPayloadIsFetchedWholeAndPreviewedWhenItIsText(t *testing.T) {
 	c := connect(t)
 	put := func(text string) events.Ref {
 		t.Helper()
-		ref, err := c.Bus().Blobs().Put(t.Context(), "j1", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return ref
+		return musttest.Get(c.Bus().Blobs().Put(t.Context(), "j1", []byte(text)))(t)
 	}
 	var got bytes.Buffer
 	if err := c.Fetch(t.Context(), "j1", put("x,y"), &got); err != nil || got.String() != "x,y" {

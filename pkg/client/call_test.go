@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // proves C-weakness-9-cost
@@ -51,9 +51,7 @@ func TestCallsTellWhatWasMadeHowOftenAndForHowMuch(t *testing.T) {
 		{Run: 1, Key: "tool/1/0", Name: "tool fetch", Args: json.RawMessage(`{"url":"u"}`), Outcome: joblog.CallFailed, Reason: "no line", Begun: 1},
 		{Run: 2, Key: "http", Name: "http", Outcome: joblog.CallOpen, Begun: 1},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(joblog.Call{}), cmpopts.IgnoreFields(joblog.Call{}, "Asked", "TookMS", "Recorded", "RecordedRef")); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got, cmpopts.IgnoreUnexported(joblog.Call{}), cmpopts.IgnoreFields(joblog.Call{}, "Asked", "TookMS", "Recorded", "RecordedRef"))
 	for _, x := range got {
 		if x.Asked.IsZero() || x.TookMS < 0 {
 			t.Errorf("%+v", x)

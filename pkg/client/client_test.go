@@ -29,15 +29,8 @@ func connect(t *testing.T) *client.Client {
 func state(t *testing.T, c *client.Client, e events.Event) uint64 {
 	t.Helper()
 	e.ID, e.Source = "test/"+string(e.Kind)+"/"+e.SubJob, "test"
-	m, err := events.Encode(c.Names(), e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seq, err := c.Bus().Publish(t.Context(), m, bus.Expect{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return seq
+	m := musttest.Get(events.Encode(c.Names(), e))(t)
+	return musttest.Get(c.Bus().Publish(t.Context(), m, bus.Expect{}))(t)
 }
 
 func requested(job, goal string) events.Event {
@@ -61,14 +54,8 @@ func TestSubmitReportsEveryFaultBeforeAnythingIsSent(t *testing.T) {
 func TestSubmitWithoutASchedulerWaitsInTheQueueWithItsPayloadInBlobs(t *testing.T) {
 	c := connect(t)
 	plan := json.RawMessage(`{"subjobs":[{"id":"a","goal":"` + strings.Repeat("x", 100_000) + `"}]}`)
-	id, err := c.Submit(t.Context(), events.Request{Plan: plan, Inputs: map[string]json.RawMessage{"k": json.RawMessage(`"` + strings.Repeat("y", 100_000) + `"`)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Bus().Streams().LastOn(t.Context(), c.Names().Intake, c.Names().Request())
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := musttest.Get(c.Submit(t.Context(), events.Request{Plan: plan, Inputs: map[string]json.RawMessage{"k": json.RawMessage(`"` + strings.Repeat("y", 100_000) + `"`)}}))(t)
+	s := musttest.Get(c.Bus().Streams().LastOn(t.Context(), c.Names().Intake, c.Names().Request()))(t)
 	r, faults := events.DecodeRequest(s.Body)
 	if len(faults) > 0 || r.ID != id || r.PlanRef == nil || r.InputsRef == nil || len(r.Plan) > 0 || len(r.Inputs) > 0 {
 		t.Fatalf("queued %s: %v", s.Body, faults)
@@ -119,9 +106,7 @@ func TestWatchGivesPastAndNewEventsInOrder(t *testing.T) {
 		}
 		state(t, c, finished("j1"))
 	}
-	if diff := cmp.Diff([]events.Kind{events.KindJobRequested, events.KindJobFinished}, kinds); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	musttest.Equal(t, []events.Kind{events.KindJobRequested, events.KindJobFinished}, kinds)
 }
 
 // Clients that wait for an end share a consumer, since the number of consumers on a server is limited.
@@ -186,17 +171,13 @@ func TestAnyNumberMayWatchAtOnce(t *testing.T) {
 		}()
 	}
 	for range watchers {
-		if err := <-begun; err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, <-begun)
 	}
 	for i := range watchers {
 		state(t, c, finished(fmt.Sprintf("j%d", i)))
 	}
 	for range watchers {
-		if err := <-ended; err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, <-ended)
 	}
 }
 
@@ -210,9 +191,7 @@ func TestWaitSeesAnEndThatCameBeforeAndOneThatComesLater(t *testing.T) {
 		done <- err
 	}()
 	state(t, c, finished("j1"))
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, <-done)
 	ended, err := c.Wait(t.Context(), "j1")
 	if err != nil || ended.Status != events.Finished {
 		t.Errorf("%+v, %v", ended, err)
@@ -225,9 +204,7 @@ func TestWaitSeesAnEndThatCameBeforeAndOneThatComesLater(t *testing.T) {
 func TestTheBusAdmitsOneAnswer(t *testing.T) {
 	c := connect(t)
 	state(t, c, requested("j1", "x"))
-	if err := c.Answer(t.Context(), "j1", "q1", map[string]bool{"approved": true}, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, c.Answer(t.Context(), "j1", "q1", map[string]bool{"approved": true}, "ada"))
 	if err := c.Answer(t.Context(), "j1", "q1", "no", "bob"); !errors.Is(err, client.ErrConflict) {
 		t.Errorf("second answer: %v", err)
 	}
@@ -248,9 +225,7 @@ func TestAnAnswerThatFitsNoMessageIsRefusedWithTheLimitAndTheRequestStaysOpen(t 
 		!strings.Contains(fault.Message, fmt.Sprintf("at most %d are taken", bus.MaxMessage)) {
 		t.Fatalf("got %v", err)
 	}
-	if err := c.Answer(t.Context(), "j1", "q1", "short", "ann"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, c.Answer(t.Context(), "j1", "q1", "short", "ann"))
 }
 
 func TestControlOfAnUnknownJobIsNotFound(t *testing.T) {
@@ -269,39 +244,21 @@ func TestControlOfAnUnknownJobIsNotFound(t *testing.T) {
 func TestAJobMovesToAnotherBusAsAFile(t *testing.T) {
 	from, to := connect(t), connect(t)
 	state(t, from, requested("j1", "x"))
-	ref, err := from.Bus().Blobs().Put(t.Context(), "j1", []byte("payload"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ref := musttest.Get(from.Bus().Blobs().Put(t.Context(), "j1", []byte("payload")))(t)
 	state(t, from, events.Event{Kind: events.KindSubJobReported, Job: "j1", SubJob: "a", Run: 2, Data: &events.SubJobReported{Outcome: events.Success, OutputRef: &ref}})
 	state(t, from, finished("j1"))
-	x, err := from.Archive().Export(t.Context(), "j1", time.Unix(0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := musttest.Get(from.Archive().Export(t.Context(), "j1", time.Unix(0, 0)))(t)
 	var text bytes.Buffer
-	if err := x.Write(&text); err != nil {
-		t.Fatal(err)
-	}
-	y, err := client.Read(&text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, x.Write(&text))
+	y := musttest.Get(client.Read(&text))(t)
 	for range 2 { // The second time there is nothing to do.
-		if err := to.Archive().Import(t.Context(), y); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, to.Archive().Import(t.Context(), y))
 	}
-	if err := to.Bus().Blobs().Delete(t.Context(), "j1"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, to.Bus().Blobs().Delete(t.Context(), "j1"))
 	if err := to.Archive().Import(t.Context(), y); err != nil { // This restores what the job has lost since.
 		t.Fatal(err)
 	}
-	back, err := to.Archive().Export(t.Context(), "j1", time.Unix(0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := musttest.Get(to.Archive().Export(t.Context(), "j1", time.Unix(0, 0)))(t)
 	if back.Digest() != x.Digest() {
 		t.Error("the log differs")
 	}
@@ -345,15 +302,10 @@ func TestTheJournalsOfAJobMoveWithIt(t *testing.T) {
 	result := events.JournalRecord{Type: events.JournalResult, Run: 1, Key: "model/1", Name: "model", Data: json.RawMessage(`{"text":"hello"}`)}
 	journal(t, from, "j1", "a", claim, intent, result)
 	journal(t, from, "j1", "b", claim, intent)
-	x, err := from.Archive().Export(t.Context(), "j1", time.Unix(0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := musttest.Get(from.Archive().Export(t.Context(), "j1", time.Unix(0, 0)))(t)
 	journal(t, to, "j1", "a", claim) // An import that was cut off has left it.
 	for range 2 {
-		if err := to.Archive().Import(t.Context(), x); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, to.Archive().Import(t.Context(), x))
 	}
 	closed := events.JournalRecord{Type: events.JournalClosed, Run: 1, Reason: "imported"}
 	for subjob, want := range map[string][]events.JournalRecord{"a": {claim, intent, result, closed}, "b": {claim, intent}} {
@@ -386,18 +338,13 @@ func TestTheJournalsOfAJobMoveWithIt(t *testing.T) {
 func TestListShowsTheNewestFirstAndSelects(t *testing.T) {
 	c := connect(t)
 	put := func(id, text string) {
-		if _, err := c.Bus().State().Put(t.Context(), id, []byte(text), 0); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(c.Bus().State().Put(t.Context(), id, []byte(text), 0))(t)
 	}
 	put("old", `{"id":"old","status":"FINISHED","created":"2026-01-01T00:00:00Z","labels":{"team":"a"}}`)
 	put("new", `{"id":"new","status":"FAILED","user":"ann","created":"2026-01-02T00:00:00Z"}`)
 	put("new.1", `part`)
 	ids := func(q client.Query) string {
-		list, err := c.List(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := musttest.Get(c.List(t.Context(), q))(t)
 		var ids []string
 		for _, j := range list {
 			ids = append(ids, j.ID)
@@ -405,9 +352,7 @@ func TestListShowsTheNewestFirstAndSelects(t *testing.T) {
 		return strings.Join(ids, " ")
 	}
 	got := []string{ids(client.Query{}), ids(client.Query{States: []events.Status{events.Failed}}), ids(client.Query{Labels: map[string]string{"team": "a"}}), ids(client.Query{User: "ann"}), ids(client.Query{Offset: 1}), ids(client.Query{Limit: 1}), ids(client.Query{Offset: 9, Limit: 9})}
-	if diff := cmp.Diff([]string{"new old", "new", "old", "new", "old", "new", ""}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	musttest.Equal(t, []string{"new old", "new", "old", "new", "old", "new", ""}, got)
 	if j, err := c.Get(t.Context(), "old"); err != nil || j.Labels["team"] != "a" {
 		t.Errorf("%+v, %v", j, err)
 	}
@@ -429,12 +374,8 @@ func TestStopOfAJobWhoseRecoveryIsNotSavedWaitsForItsEnd(t *testing.T) {
 	c := connect(t)
 	state(t, c, requested("j", "g"))
 	seq := state(t, c, events.Event{Kind: events.KindJobStopped, Job: "j", Data: &events.JobEnded{JobMoved: events.JobMoved{Status: events.Stopped}}})
-	if _, err := c.Bus().State().Put(t.Context(), "j", fmt.Appendf(nil, `{"id":"j","status":"STOPPED","seq":%d}`, seq), 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Recover(t.Context(), "j", events.RecoverRequested{}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(c.Bus().State().Put(t.Context(), "j", fmt.Appendf(nil, `{"id":"j","status":"STOPPED","seq":%d}`, seq), 0))(t)
+	musttest.Do(t, c.Recover(t.Context(), "j", events.RecoverRequested{}))
 	ended := make(chan error, 1)
 	go func() { ended <- c.Stop(t.Context(), "j", events.StopRequested{}) }()
 	for e, err := range c.Watch(t.Context(), "j", seq) {
@@ -455,9 +396,7 @@ func TestStopOfASubJobThatIsNotThereOrHasEndedIsRefusedBeforeAnythingIsStored(t 
 	c := connect(t)
 	seq := state(t, c, requested("j", "g"))
 	text := `{"id":"j","status":"RUNNING","seq":%d,"subjobs":[{"id":"a","status":"FINISHED","run":1},{"id":"b","status":"RUNNING","run":2}]}`
-	if _, err := c.Bus().State().Put(t.Context(), "j", fmt.Appendf(nil, text, seq), 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(c.Bus().State().Put(t.Context(), "j", fmt.Appendf(nil, text, seq), 0))(t)
 	for _, test := range []struct {
 		asked events.StopRequested
 		want  error
@@ -509,9 +448,7 @@ func TestAQuarantinedJobCanBeDeleted(t *testing.T) {
 	if err := c.Delete(t.Context(), "j"); !errors.Is(err, client.ErrConflict) {
 		t.Errorf("a job that goes on: %v", err)
 	}
-	if _, err := c.Bus().State().Put(t.Context(), "j", []byte(`{"id":"j","quarantined":{"code":"must_understand","message":"unknown"}}`), 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(c.Bus().State().Put(t.Context(), "j", []byte(`{"id":"j","quarantined":{"code":"must_understand","message":"unknown"}}`), 0))(t)
 	if err := c.Delete(t.Context(), "j"); err != nil {
 		t.Error(err)
 	}
@@ -522,9 +459,7 @@ func TestAQuarantinedJobCanBeDeleted(t *testing.T) {
 
 func TestADeletionThatWasCutOffBehindTheLogCanBeRepeated(t *testing.T) {
 	c := connect(t)
-	if _, err := c.Bus().State().Put(t.Context(), "j", []byte(`{"id":"j","status":"FINISHED"}`), 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(c.Bus().State().Put(t.Context(), "j", []byte(`{"id":"j","status":"FINISHED"}`), 0))(t)
 	if err := c.Delete(t.Context(), "j"); err != nil {
 		t.Error(err)
 	}
@@ -543,9 +478,7 @@ func TestAJobIsInTheListAsSoonAsItIsAdmitted(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].ID != "j1" || list[0].Status != events.Created || list[0].Goal != "x" || len(list[0].Raw) == 0 {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	if _, err := c.Bus().State().Put(t.Context(), "j1", []byte(`{"id":"j1","status":"RUNNING"}`), 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(c.Bus().State().Put(t.Context(), "j1", []byte(`{"id":"j1","status":"RUNNING"}`), 0))(t)
 	list, err = c.List(t.Context(), client.Query{})
 	if err != nil || len(list) != 1 || list[0].Status != events.Running {
 		t.Fatalf("once it is saved: %+v, %v", list, err)
@@ -587,14 +520,10 @@ func quarantined(t *testing.T, c *client.Client) {
 	t.Helper()
 	state(t, c, requested("j", "g"))
 	work := events.Message{Subject: c.Names().WorkFor("default", "x", "j", "b", 1), Body: []byte("{}")}
-	if _, err := c.Bus().Publish(t.Context(), work, bus.Expect{}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(c.Bus().Publish(t.Context(), work, bus.Expect{}))(t)
 	text := `{"id":"j","status":"RUNNING","quarantined":{"code":"must_understand","message":"unknown","hint":"upgrade"},` +
 		`"subjobs":[{"id":"a","status":"RUNNING","run":2},{"id":"b","status":"READY","run":1},{"id":"c","status":"FINISHED","run":1}]}`
-	if _, err := c.Bus().State().Put(t.Context(), "j", []byte(text), 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(c.Bus().State().Put(t.Context(), "j", []byte(text), 0))(t)
 }
 
 func TestStopOfAQuarantinedJobEndsItsWorkAndSaysWhy(t *testing.T) {
@@ -659,15 +588,10 @@ func TestAnImportGoesOnWhenAPureRunIsExecutedHereBeforeItsOwnEndComesIn(t *testi
 	planned := events.Event{Kind: events.KindGraphCreated, Job: "j", SubJob: events.PlanID, Run: 1, Data: &events.GraphCreated{Plan: &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "g"}}}}}
 	state(t, from, planned)
 	state(t, from, finished("j"))
-	x, err := from.Archive().Export(t.Context(), "j", time.Unix(0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := musttest.Get(from.Archive().Export(t.Context(), "j", time.Unix(0, 0)))(t)
 	planned.Data = &events.GraphCreated{Plan: &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "here"}}}}
 	state(t, to, planned)
-	if err := to.Replay(t.Context(), x); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, to.Replay(t.Context(), x))
 	var kinds []events.Kind
 	for e, err := range to.Bus().Log().EventsOf(t.Context(), "j", 0) {
 		if err != nil {
@@ -694,10 +618,7 @@ func TestAnImportRepeatedAfterAPureRunOfItEndedOtherwiseHereChangesNothing(t *te
 		state(t, from, report(subjob, events.Success))
 	}
 	journal(t, from, "j", "claimed", events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "r1", Lease: events.Duration(time.Second)})
-	x, err := from.Archive().Export(t.Context(), "j", time.Unix(0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := musttest.Get(from.Archive().Export(t.Context(), "j", time.Unix(0, 0)))(t)
 	state(t, to, requested("j", "g")) // As after an import that a runner has overtaken.
 	state(t, to, report("pure", events.ExecutionError))
 	state(t, to, report("claimed", events.Success))

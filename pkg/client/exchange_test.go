@@ -5,18 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestWhatPlanningHasAskedIsReadFromItsJournal(t *testing.T) {
 	c := connect(t)
-	large, err := c.Bus().Blobs().Put(t.Context(), "j", []byte(`{"kind":"answered","model":"big"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	large := musttest.Get(c.Bus().Blobs().Put(t.Context(), "j", []byte(`{"kind":"answered","model":"big"}`)))(t)
 	intent := func(run int, key, kind string) events.JournalRecord {
 		return events.JournalRecord{Type: events.JournalIntent, Run: run, Key: key, Name: kind}
 	}
@@ -33,14 +29,9 @@ func TestWhatPlanningHasAskedIsReadFromItsJournal(t *testing.T) {
 		intent(1, "draft/1", "call"), intent(1, "draft/1", "call"), result(1, "draft/1", `{"kind":"failed","class":"content_filter"}`),
 		intent(2, "draft/1", "call"), byReference, intent(2, "investigate/1", "investigate"),
 	} {
-		if last, err = c.Bus().Journal("j", events.PlanID).Append(t.Context(), r, last); err != nil {
-			t.Fatal(err)
-		}
+		last = musttest.Get(c.Bus().Journal("j", events.PlanID).Append(t.Context(), r, last))(t)
 	}
-	got, err := c.Journals().Exchanges(t.Context(), "j", events.PlanID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := musttest.Get(c.Journals().Exchanges(t.Context(), "j", events.PlanID))(t)
 	for i := range got {
 		if got[i].Asked.IsZero() || got[i].TookMS < 0 {
 			t.Errorf("%+v", got[i])
@@ -53,9 +44,7 @@ func TestWhatPlanningHasAskedIsReadFromItsJournal(t *testing.T) {
 		{SubJob: "~plan", Run: 2, Key: "draft/1", Kind: "call", Model: "big", Outcome: "answered"},
 		{SubJob: "~plan", Run: 2, Key: "investigate/1", Kind: "investigate", Outcome: "open"},
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, got)
 	if none, err := c.Journals().Exchanges(t.Context(), "other", events.PlanID); err != nil || len(none) != 0 {
 		t.Error(none, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func sample(t *testing.T) *client.Export {
@@ -44,13 +45,8 @@ func TestExportComesBackByteForByte(t *testing.T) {
 	want := sample(t)
 	for _, name := range []string{"job.jsonl", "job.jsonl.gz"} {
 		path := filepath.Join(t.TempDir(), name)
-		if err := want.Save(path); err != nil {
-			t.Fatal(err)
-		}
-		got, err := client.Load(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, want.Save(path))
+		got := musttest.Get(client.Load(path))(t)
 		if diff := cmp.Diff(bodies(want), bodies(got)); diff != "" {
 			t.Errorf("%s: bodies (-want +got):\n%s", name, diff)
 		}
@@ -101,9 +97,7 @@ func TestExportRefusesWhatItCannotTrust(t *testing.T) {
 func TestAnExportThatWasCutOffIsNotReadAsWhole(t *testing.T) {
 	x := sample(t)
 	var text bytes.Buffer
-	if err := x.Write(&text); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, x.Write(&text))
 	lines := strings.SplitAfter(strings.TrimSpace(text.String()), "\n")
 	for n := 1; n < len(lines); n++ {
 		_, err := client.Read(strings.NewReader(strings.Join(lines[:n], "")))
@@ -119,16 +113,10 @@ func TestAnExportThatWasCutOffIsNotReadAsWhole(t *testing.T) {
 
 func TestAFileThatEndsWithinALineOrHoldsMoreThanOneExportIsRefusedAsSuch(t *testing.T) {
 	var text, zipped bytes.Buffer
-	if err := sample(t).Write(&text); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, sample(t).Write(&text))
 	z := gzip.NewWriter(&zipped)
-	if _, err := z.Write(text.Bytes()); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(z.Write(text.Bytes()))(t)
+	musttest.Do(t, z.Close())
 	whole := text.String()
 	last := whole[strings.LastIndexByte(strings.TrimSpace(whole), '\n')+1:]
 	for file, want := range map[string]string{
@@ -152,9 +140,7 @@ func TestABlobOfSeveralLinesComesBack(t *testing.T) {
 	digest := hex.EncodeToString(sum[:])
 	x.Blobs[digest] = data
 	var text bytes.Buffer
-	if err := x.Write(&text); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, x.Write(&text))
 	got, err := client.Read(bytes.NewReader(text.Bytes()))
 	if err != nil || !bytes.Equal(got.Blobs[digest], data) || len(got.Blobs) != 2 || got.State == nil {
 		t.Errorf("%d blobs: %v", len(got.Blobs), err)
@@ -175,9 +161,7 @@ func TestAnExportOfTheFirstFormIsReadStill(t *testing.T) {
 	var text bytes.Buffer
 	x := sample(t)
 	x.Journals = nil
-	if err := x.Write(&text); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, x.Write(&text))
 	got, err := client.Read(strings.NewReader(strings.Replace(text.String(), "jobgraph.export.v2", "jobgraph.export.v1", 1)))
 	if err != nil || got.Digest() != x.Digest() || len(got.Journals) != 0 {
 		t.Errorf("%+v: %v", got, err)

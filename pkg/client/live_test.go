@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
@@ -20,19 +18,9 @@ func show(t *testing.T, c *client.Client, job, subjob string, items ...item.Item
 	for i := range items {
 		items[i].Run = 1
 	}
-	body, err := item.Encode(items)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ack, err := c.Bus().Items().Confirm(job, subjob, "", body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seq, err := ack.Wait(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return seq
+	body := musttest.Get(item.Encode(items))(t)
+	ack := musttest.Get(c.Bus().Items().Confirm(job, subjob, "", body))(t)
+	return musttest.Get(ack.Wait(t.Context()))(t)
 }
 
 func text(id string, offset int, words string) item.Item {
@@ -56,13 +44,6 @@ func lines(t *testing.T, c *client.Client, job string, o client.LiveOptions, mos
 	return list
 }
 
-func same(t *testing.T, want, got []string) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // proves F-weakness-issue-2468
 // proves F-weakness-i
 // proves D15
@@ -73,14 +54,14 @@ func TestLiveItemsAreReadAgainFromASequenceAndEndWithTheJob(t *testing.T) {
 	show(t, c, "j2", "a", text("answer/1", 0, "of another job"))
 	show(t, c, "j1", "a", text("answer/1", 3, " two"), text("answer/2", 0, "three"))
 	first := lines(t, c, "j1", client.LiveOptions{}, 2)
-	same(t, []string{`1 j1/a text answer/1 "one"`, `3 j1/a text answer/1 " two"`}, first)
+	musttest.Equal(t, []string{`1 j1/a text answer/1 "one"`, `3 j1/a text answer/1 " two"`}, first)
 	// The browser was closed, and the job went on meanwhile.
 	show(t, c, "j1", "b", text("answer/1", 0, "four"))
 	rest := []string{`3 j1/a text answer/1 " two"`, `3 j1/a text answer/2 "three"`, `4 j1/b text answer/1 "four"`}
-	same(t, rest, lines(t, c, "j1", client.LiveOptions{From: 3}, 3))
+	musttest.Equal(t, rest, lines(t, c, "j1", client.LiveOptions{From: 3}, 3))
 	state(t, c, finished("j1"))
-	same(t, rest, lines(t, c, "j1", client.LiveOptions{From: 3}, -1))
-	same(t, rest[2:], lines(t, c, "j1", client.LiveOptions{SubJob: "b"}, -1))
+	musttest.Equal(t, rest, lines(t, c, "j1", client.LiveOptions{From: 3}, -1))
+	musttest.Equal(t, rest[2:], lines(t, c, "j1", client.LiveOptions{SubJob: "b"}, -1))
 }
 
 // The follower of a job reads what is kept once more when it has ended, in case something was still on its way: nothing comes twice.
@@ -98,7 +79,7 @@ func TestFollowedItemsDoNotComeAgainAtTheEndOfTheJob(t *testing.T) {
 			state(t, c, finished("j1"))
 		}
 	}
-	same(t, []string{"1 one", "1 two", "2 three"}, list)
+	musttest.Equal(t, []string{"1 one", "1 two", "2 three"}, list)
 }
 
 func TestLiveItemsComeUntilTheJobEnds(t *testing.T) {
@@ -139,14 +120,12 @@ func TestAGapIsNoticed(t *testing.T) {
 		`1 j1/a text answer/1 "one"`, `2 j1/a gap answer/1 "7 bytes of answer/1 are missing here"`, `2 j1/a text answer/1 "later"`,
 		`3 j1/a text answer/1 "."`, `3 j1/a gap gap/1 "told"`, `4 j1/a text answer/1 "after"`,
 	}
-	same(t, all, lines(t, c, "j1", client.LiveOptions{}, -1))
+	musttest.Equal(t, all, lines(t, c, "j1", client.LiveOptions{}, -1))
 	beyond := `0 j1/ gap gap/start "there is no sequence 99: the stream of live items was made again; this is all that is kept"`
-	same(t, append([]string{beyond}, all...), lines(t, c, "j1", client.LiveOptions{From: 99}, -1))
-	if err := c.Bus().Streams().Purge(t.Context(), "JOBS_LIVE", "jobs.item.j1.a"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Equal(t, append([]string{beyond}, all...), lines(t, c, "j1", client.LiveOptions{From: 99}, -1))
+	musttest.Do(t, c.Bus().Streams().Purge(t.Context(), "JOBS_LIVE", "jobs.item.j1.a"))
 	show(t, c, "j1", "a", text("answer/1", 105, "!"))
-	same(t, []string{`0 j1/ gap gap/start "items before sequence 5 are no longer kept"`, `5 j1/a text answer/1 "!"`}, lines(t, c, "j1", client.LiveOptions{From: 2}, -1))
+	musttest.Equal(t, []string{`0 j1/ gap gap/start "items before sequence 5 are no longer kept"`, `5 j1/a text answer/1 "!"`}, lines(t, c, "j1", client.LiveOptions{From: 2}, -1))
 }
 
 func TestLiveItemsOfAJobThatDoesNotExistAreAnError(t *testing.T) {
@@ -197,14 +176,10 @@ func TestWhatAThirdPartyWorkerPublishesIsShownAndWhatTheHousePublishesIsNotShown
 	state(t, c, requested("j1", "g"))
 	for id, kind := range map[string]string{"out": "nats", "house": "llm"} {
 		card := musttest.JSON(t, events.Card{ID: id, Kind: kind})
-		if _, err := c.Bus().Experts().Put(t.Context(), id, card, 0); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(c.Bus().Experts().Put(t.Context(), id, card, 0))(t)
 	}
 	saved := `{"id":"j1","status":"RUNNING","subjobs":[{"id":"a","expert":"out","run":3},{"id":"b","expert":"house","run":1}]}`
-	if _, err := c.Bus().State().Put(t.Context(), "j1", []byte(saved), 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(c.Bus().State().Put(t.Context(), "j1", []byte(saved), 0))(t)
 	show(t, c, "j1", "b", text("answer/1", 0, "begin"))
 	var got []string
 	for i, err := range c.Live(t.Context(), "j1", client.LiveOptions{}) {
@@ -213,16 +188,14 @@ func TestWhatAThirdPartyWorkerPublishesIsShownAndWhatTheHousePublishesIsNotShown
 		}
 		if i.Text == "begin" {
 			for _, subjob := range []string{"b", "a"} {
-				if err := c.Bus().PublishCore(c.Names().Live("j1", subjob), nil, []byte(`{"item":"answer/1","offset":0,"text":"piece"}`)); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, c.Bus().PublishCore(c.Names().Live("j1", subjob), nil, []byte(`{"item":"answer/1","offset":0,"text":"piece"}`)))
 			}
 			continue
 		}
 		got = append(got, fmt.Sprintf("%d %s %d %s %s", i.Seq, i.SubJob, i.Run, i.Expert, i.Text))
 		break
 	}
-	same(t, []string{"0 a 3 out piece"}, got)
+	musttest.Equal(t, []string{"0 a 3 out piece"}, got)
 }
 
 func TestTheLogOfARunIsReadFromItsReportOrItsLiveItems(t *testing.T) {
@@ -233,10 +206,7 @@ func TestTheLogOfARunIsReadFromItsReportOrItsLiveItems(t *testing.T) {
 	if err != nil || *w != (client.Written{Job: "j1", SubJob: "a", Run: 1, Log: "live\n", Live: true}) {
 		t.Errorf("%+v, %v", w, err)
 	}
-	long, err := c.Bus().Blobs().Put(t.Context(), "j1", []byte("a long log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	long := musttest.Get(c.Bus().Blobs().Put(t.Context(), "j1", []byte("a long log")))(t)
 	for run, report := range []*events.SubJobReported{{Outcome: events.ExecutionError, Log: "short"}, {Outcome: events.Success, LogRef: &long}} {
 		state(t, c, events.Event{Kind: events.KindSubJobReported, Job: "j1", SubJob: "a", Run: run + 1, Data: report})
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // written plays a job in memory, to its end or its last event, and writes its log to a bus.
@@ -50,10 +51,7 @@ func steps(id string) jobtest.Script {
 
 func TestAForkIsAskedForWithTheResultsAndThePayloadsThatItKeeps(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
-	file, err := b.Blobs().Put(t.Context(), "job", []byte("a file"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := musttest.Get(b.Blobs().Put(t.Context(), "job", []byte("a file")))(t)
 	s := steps("job")
 	s.Request.Attachments = []events.Ref{file}
 	c := written(t, b, s)
@@ -97,14 +95,8 @@ func TestAForkIsAskedForWithTheResultsAndThePayloadsThatItKeeps(t *testing.T) {
 func TestAForkOfAnEarlierMomentKeepsOnlyWhatWasFinishedThen(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 	c := written(t, b, steps("job"))
-	whole, err := c.Logs().Fold(t.Context(), "job", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, err := c.Logs().Fold(t.Context(), "job", whole.Node("read").ResultSeq)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := musttest.Get(c.Logs().Fold(t.Context(), "job", 0))(t)
+	log := musttest.Get(c.Logs().Fold(t.Context(), "job", whole.Node("read").ResultSeq))(t)
 	made, err := c.Logs().Fork(t.Context(), log, joblog.Fork{})
 	if err != nil || made.Kept != 1 || made.At != log.Last() || made.Request.ID == "" {
 		t.Errorf("%+v, %v", made, err)
@@ -129,10 +121,7 @@ func TestTheResultOfAJobIsThatOfItsLastEnd(t *testing.T) {
 	if got, err := c.Result(t.Context(), "failed"); err != nil || got.Status != events.Failed || got.Error == nil || string(got.Value) != `"write"` || !got.Partial {
 		t.Errorf("%+v, %v", got, err)
 	}
-	large, err := b.Blobs().Put(t.Context(), "large", []byte("no JSON"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	large := musttest.Get(b.Blobs().Put(t.Context(), "large", []byte("no JSON")))(t)
 	for _, test := range []struct {
 		ref     *events.Ref
 		want    string
@@ -169,9 +158,7 @@ func TestARerunIsGrantedByTheLogOrRefusedWithTheReason(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 	c := written(t, b, steps("job"))
 	edit := json.RawMessage(`{"goal":"write better"}`)
-	if err := c.Rerun(t.Context(), "job", events.RerunRequested{SubJob: "write", Edit: edit}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, c.Rerun(t.Context(), "job", events.RerunRequested{SubJob: "write", Edit: edit}))
 	s, err := c.Logs().SubJob(t.Context(), "job", "write")
 	if err != nil || s.Spec.Goal != "write better" || s.State.Status == events.Finished {
 		t.Errorf("%+v, %v", s, err)
@@ -196,10 +183,7 @@ func TestARerunIsGrantedByTheLogOrRefusedWithTheReason(t *testing.T) {
 // proves C29
 func TestASubJobIsToldWithWhatItGaveByReferenceAndWhatItsRunsHaveCalled(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
-	ref, err := b.Blobs().Put(t.Context(), "job", []byte(`{"pages":9}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ref := musttest.Get(b.Blobs().Put(t.Context(), "job", []byte(`{"pages":9}`)))(t)
 	s := steps("job")
 	s.Default = func(w events.Work) events.SubJobReported {
 		if w.SubJob == "write" {
@@ -208,9 +192,7 @@ func TestASubJobIsToldWithWhatItGaveByReferenceAndWhatItsRunsHaveCalled(t *testi
 		return jobtest.Succeed(w.Goal)
 	}
 	c := written(t, b, s)
-	if _, err := b.Journal("job", "write").Append(t.Context(), events.JournalRecord{Type: events.JournalIntent, Run: 1, Key: "http", Name: "http"}, 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(b.Journal("job", "write").Append(t.Context(), events.JournalRecord{Type: events.JournalIntent, Run: 1, Key: "http", Name: "http"}, 0))(t)
 	got, err := c.Logs().SubJob(t.Context(), "job", "write")
 	if err != nil || string(got.Output) != `{"pages":9}` || len(got.Calls) != 1 || got.Spec.Goal != "write" {
 		t.Errorf("%+v, %v", got, err)

@@ -32,14 +32,9 @@ func listedOn(t *testing.T, server *bustest.Server) *client.Client {
 	file := musttest.Temp(t, "signers.json", `{"since":"2100-01-01T00:00:00Z","journals":"1970-01-01T00:00:00Z","signers":[]}`)
 	o := server.Options("client-test")
 	o.Signers = file
-	b, err := bus.Connect(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(bus.Connect(t.Context(), o))(t)
 	t.Cleanup(b.Close)
-	if err := b.Streams().Init(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, b.Streams().Init(t.Context()))
 	return client.New(b)
 }
 
@@ -75,23 +70,15 @@ func TestRecordsOfOtherPoolsAreNotShownOrExported(t *testing.T) {
 	put(events.PlanID+"~1~investigate-1-1", "any", intent(1, "asked"))
 	keys := func(c *client.Client, subjob string) (list []string) {
 		t.Helper()
-		calls, err := c.Journals().Calls(t.Context(), "j1", subjob)
-		if err != nil {
-			t.Fatal(err)
-		}
+		calls := musttest.Get(c.Journals().Calls(t.Context(), "j1", subjob))(t)
 		for i := range calls {
 			list = append(list, calls[i].Key)
 		}
 		return list
 	}
-	x, err := from.Archive().Export(t.Context(), "j1", time.Unix(0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := musttest.Get(from.Archive().Export(t.Context(), "j1", time.Unix(0, 0)))(t)
 	for _, c := range []*client.Client{to, pooled} {
-		if err := c.Archive().Import(t.Context(), x); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, c.Archive().Import(t.Context(), x))
 	}
 	if entries, _, err := pooled.Bus().Journal("j1", "a").In("new").Read(t.Context()); err != nil || len(entries) != 3 { // A run that goes on there finds them.
 		t.Errorf("%+v, %v", entries, err)
@@ -174,9 +161,7 @@ func TestLiveItemsOfOtherPoolsAreNotShown(t *testing.T) {
 			all = append(all, i.Text)
 		}
 	}
-	if diff := cmp.Diff([]string{"one", "late", "two"}, all); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"one", "late", "two"}, all)
 }
 
 // Items that do not count keep no reader of a job that has ended.

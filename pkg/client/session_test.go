@@ -16,9 +16,7 @@ import (
 // keep writes the record of a session as the scheduler would.
 func keep(t *testing.T, c *client.Client, id, record string) {
 	t.Helper()
-	if _, err := c.Bus().Sessions().Put(t.Context(), bus.SessionKey(id), []byte(record), 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(c.Bus().Sessions().Put(t.Context(), bus.SessionKey(id), []byte(record), 0))(t)
 }
 
 // proves C38
@@ -30,9 +28,7 @@ func TestSessionsAreReadWithoutAScheduler(t *testing.T) {
 	keep(t, c, "empty", `{"id":"empty","jobs":[]}`)
 	keep(t, c, "odd", `not ours`)
 	held := `{"turn":0,"jobs":[{"job":"j2","limit":1,"held":["a/1"]}]}` // The slots of a key that jobs share.
-	if _, err := c.Bus().Sessions().Put(t.Context(), bus.SlotKey("customer 42"), []byte(held), 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(c.Bus().Sessions().Put(t.Context(), bus.SlotKey("customer 42"), []byte(held), 0))(t)
 	for _, q := range []struct {
 		query client.SessionQuery
 		want  []string
@@ -42,10 +38,7 @@ func TestSessionsAreReadWithoutAScheduler(t *testing.T) {
 		{client.SessionQuery{User: "ann"}, []string{"a talk"}},
 		{client.SessionQuery{State: client.SessionStopped}, nil},
 	} {
-		list, err := c.Sessions().List(t.Context(), q.query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := musttest.Get(c.Sessions().List(t.Context(), q.query))(t)
 		var ids []string
 		for _, s := range list {
 			ids = append(ids, s.ID)
@@ -80,14 +73,11 @@ func TestWhatIsDoneWithASessionIsTheSchedulersToDo(t *testing.T) {
 			return []byte(body), fault
 		}
 	}
-	stop, err := c.Bus().Services().Serve("test", "0.0.1", nil, map[string]bus.Endpoint{
+	stop := musttest.Get(c.Bus().Services().Serve("test", "0.0.1", nil, map[string]bus.Endpoint{
 		"sessions.rename": answer("rename", "", &events.Fault{Code: events.CodeNotFound, Message: "there is none"}),
 		"sessions.stop":   answer("stop", `{"id":"s","stopped":["j1"]}`, nil),
 		"sessions.delete": answer("delete", "", &events.Fault{Code: events.CodeConflict, Message: "it goes on"}),
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, nil))(t)
 	defer stop()
 	if err := c.Sessions().Rename(t.Context(), "s", "T"); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
@@ -105,7 +95,5 @@ func TestWhatIsDoneWithASessionIsTheSchedulersToDo(t *testing.T) {
 		musttest.Decode(t, []byte(body), &value)
 		got[verb] = value
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }

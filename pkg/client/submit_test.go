@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestAnOversizeRequestNamesWhatIsTooLarge(t *testing.T) {
@@ -41,14 +42,9 @@ func TestWhatIsNoFactOfTheLogIsNotExported(t *testing.T) {
 	c := connect(t)
 	state(t, c, requested("j1", "x"))
 	stranger := events.Message{Subject: strings.TrimSuffix(c.Names().JobEvents("j1"), ">") + "weird", Body: []byte("\xff")}
-	if _, err := c.Bus().Publish(t.Context(), stranger, bus.Expect{}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(c.Bus().Publish(t.Context(), stranger, bus.Expect{}))(t)
 	state(t, c, finished("j1"))
-	x, err := c.Archive().Export(t.Context(), "j1", time.Unix(0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := musttest.Get(c.Archive().Export(t.Context(), "j1", time.Unix(0, 0)))(t)
 	if len(x.Records) != 2 {
 		t.Errorf("%d records", len(x.Records))
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/jobgraph/jobgraph/pkg/drawing"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func diamond() drawing.Graph {
@@ -25,9 +25,7 @@ func diamond() drawing.Graph {
 func draw(t *testing.T, g drawing.Graph, format string, width int) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := drawing.Draw(&b, g, format, width); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, drawing.Draw(&b, g, format, width))
 	return b.String()
 }
 
@@ -45,9 +43,7 @@ func TestTerminalPictureShowsBoxesAndWires(t *testing.T) {
 		"       [· report]",
 		"",
 	}, "\n")
-	if diff := cmp.Diff(want, draw(t, diamond(), "ascii", 0)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	musttest.Equal(t, want, draw(t, diamond(), "ascii", 0))
 }
 
 // Titles and names often come from a model: they must not be able to control the terminal.
@@ -70,9 +66,7 @@ func TestAPictureHasNothingThatATerminalObeys(t *testing.T) {
 func TestWideGraphBecomesAList(t *testing.T) {
 	got := draw(t, diamond(), "ascii", 10)
 	want := "A <diamond>\n\n  1 ✔ survey\n  2 ▶ code ← survey\n  2 ✘ text ← survey\n  3 · report ← code, text, survey, nobody\n"
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 func TestEveryFormHoldsEveryNode(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/goldentest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // noted counts failures in the place of a test.
@@ -18,9 +19,7 @@ func (n *noted) Errorf(string, ...any) { n.failures++ }
 
 func TestOnlyAnotherTextFails(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "golden")
-	if err := os.WriteFile(file, []byte("a\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(file, []byte("a\n"), 0o600))
 	for got, want := range map[string]int{"a\n": 0, "a": 1} {
 		n := &noted{TB: t}
 		if goldentest.Same(n, file, got); n.failures != want {

@@ -6,21 +6,19 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // cold returns the job as folded by a process that has delivered nothing.
 func (g *engine) cold() *Job {
 	g.t.Helper()
-	j, err := Fold(func(yield func(events.Event, error) bool) {
+	j := musttest.Get(Fold(func(yield func(events.Event, error) bool) {
 		for _, e := range g.log {
 			if !yield(e, nil) {
 				return
 			}
 		}
-	})
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	}))(g.t)
 	return j
 }
 

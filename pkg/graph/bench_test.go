@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // chain is a plan of n steps in a row.
@@ -64,10 +65,7 @@ func run(tb testing.TB, p *events.Plan) *runner {
 	r := rules()
 	r.MaxSteps = 1 << 20
 	f := &runner{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-	job, err := New(f.event(events.KindJobRequested, CommandID{}, &events.JobRequested{Rules: r}))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	job := musttest.Get(New(f.event(events.KindJobRequested, CommandID{}, &events.JobRequested{Rules: r})))(tb)
 	f.job = job
 	f.deliver()
 	f.step(events.KindGraphCreated, &events.GraphCreated{Plan: p})
@@ -142,22 +140,15 @@ func BenchmarkSave(b *testing.B) {
 	f := run(b, deep())
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := f.job.MarshalJSON(); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Get(f.job.MarshalJSON())(b)
 	}
 }
 
 func BenchmarkLoad(b *testing.B) {
-	data, err := json.Marshal(run(b, deep()).job)
-	if err != nil {
-		b.Fatal(err)
-	}
+	data := musttest.Get(json.Marshal(run(b, deep()).job))(b)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		if err := json.Unmarshal(data, &Job{}); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Do(b, json.Unmarshal(data, &Job{}))
 	}
 }

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestOnlyOperandsOfAConditionAreRenamed(t *testing.T) {
@@ -22,9 +21,7 @@ func TestOnlyOperandsOfAConditionAreRenamed(t *testing.T) {
 		got := RenameOperands(when, func(name, _ string) string {
 			return map[string]string{"x": "N", "1": "M", "ax": "ax"}[name]
 		})
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, want, got)
 	}
 }
 

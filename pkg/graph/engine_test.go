@@ -53,10 +53,7 @@ func startAfter(t *testing.T, seq uint64, change func(*events.Rules)) *engine {
 	}
 	g := &engine{t: t, seq: seq, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), orders: map[string]*Order{}, timers: map[string]time.Time{}, kinds: map[uint64]events.Kind{}}
 	e := g.event(events.KindJobRequested, "", 0, "", &events.JobRequested{Request: events.Request{Goal: "test"}, Rules: r})
-	job, err := New(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	job := musttest.Get(New(e))(t)
 	g.job = job
 	g.log = append(g.log, e)
 	g.deliver()
@@ -253,16 +250,13 @@ func (g *engine) wantNodes(want map[string]events.Status) {
 // cold one, and every transition is in the table of legal moves.
 func (g *engine) check() {
 	saved := musttest.JSON(g.t, g.job)
-	folded, err := Fold(func(yield func(events.Event, error) bool) {
+	folded := musttest.Get(Fold(func(yield func(events.Event, error) bool) {
 		for _, e := range g.log {
 			if !yield(e, nil) {
 				return
 			}
 		}
-	})
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	}))(g.t)
 	if again := musttest.JSON(g.t, folded); !bytes.Equal(saved, again) {
 		g.t.Errorf("fold differs from the state that was stepped:\n%s", cmp.Diff(string(saved), string(again)))
 	}

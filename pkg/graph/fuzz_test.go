@@ -23,10 +23,7 @@ func TestStepNeverPanics(t *testing.T) { rapid.Check(t, anyEvents) }
 func anyEvents(t *rapid.T) {
 	d := newDice(t)
 	names := events.NewNames("")
-	job, err := New(events.Event{Kind: events.KindJobRequested, Job: "j", Seq: 1, Time: time.Unix(0, 0), Data: &events.JobRequested{Rules: drawRules(d)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	job := musttest.Get(New(events.Event{Kind: events.KindJobRequested, Job: "j", Seq: 1, Time: time.Unix(0, 0), Data: &events.JobRequested{Rules: drawRules(d)}}))(t)
 	last := rapid.OneOf(rapid.Uint64Range(2, 10), rapid.Uint64Range(30, 60)).Draw(t, "events")
 	for seq := uint64(2); seq <= last; seq++ {
 		e := anyEvent(t, d, names, job)

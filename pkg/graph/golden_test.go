@@ -162,10 +162,7 @@ func record(t *testing.T, path string, play func() []events.Event) {
 	}
 	var out bytes.Buffer
 	for _, e := range play() {
-		m, err := events.Encode(events.NewNames(""), e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := musttest.Get(events.Encode(events.NewNames(""), e))(t)
 		if e.Fault != nil {
 			m.Body = append([]byte("? "), e.Raw...)
 			m.Header[events.HeaderSkippable] = []string{fmt.Sprint(e.Fault.Code == events.CodeSkippable)}
@@ -181,10 +178,7 @@ func record(t *testing.T, path string, play func() []events.Event) {
 
 // refold folds a log event by event and compares the verdicts, the commands and the saved bytes.
 func refold(t *testing.T, path string) {
-	file, err := os.Open(path + ".jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := musttest.Get(os.Open(path + ".jsonl"))(t)
 	defer file.Close()
 	var job *Job
 	var steps bytes.Buffer
@@ -199,9 +193,7 @@ func refold(t *testing.T, path string) {
 		e.Seq, e.Time = l.Seq, l.Time
 		effect := applied
 		if job == nil {
-			if job, err = New(e); err != nil {
-				t.Fatal(err)
-			}
+			job = musttest.Get(New(e))(t)
 		} else {
 			effect = job.Step(e)
 		}
@@ -210,9 +202,7 @@ func refold(t *testing.T, path string) {
 	}
 	compareFile(t, path+".steps.txt", steps.Bytes())
 	var state bytes.Buffer
-	if err := json.Indent(&state, musttest.JSON(t, job), "", " "); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, json.Indent(&state, musttest.JSON(t, job), "", " "))
 	compareFile(t, fmt.Sprintf("%s.state.%d.json", path, FoldVersion), append(state.Bytes(), '\n'))
 }
 

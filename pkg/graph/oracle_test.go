@@ -109,19 +109,6 @@ func (o *oracle) dependents(roots []*ostep) []*ostep {
 	return all
 }
 
-func runOracle(log []events.Event) *oracle {
-	r := log[0].Data.(*events.JobRequested)
-	o := &oracle{rules: r.Rules, status: events.Created, epoch: 1, rounds: 1, open: map[string]*ostep{}, asking: map[string]events.InputKind{}}
-	o.steps = []*ostep{{id: events.PlanID, status: events.Created, mode: events.WorkPlan, workable: true, retries: r.Rules.Retries}}
-	o.settle()
-	for i := range log[1:] {
-		o.seq = log[i+1].Seq
-		o.apply(&log[i+1])
-		o.settle()
-	}
-	return o
-}
-
 func (o *oracle) apply(e *events.Event) {
 	s := o.get(e.SubJob)
 	live := s != nil && s.open && s.run == e.Run
@@ -207,7 +194,15 @@ func (o *oracle) ending(e *events.Event, s *ostep, live bool) {
 		s.status = events.Finished
 		o.end(events.Finished)
 	case *events.GraphCreated:
-		o.graphCreated(s, d.Plan)
+		switch {
+		case !o.acceptable(d.Plan, s.id == events.PlanID):
+			o.tryAgain(s)
+		case s.id == events.PlanID:
+			s.status = events.Finished
+			o.install(d.Plan)
+		default:
+			o.splice(s, d.Plan)
+		}
 	default:
 		o.outcome(s, report, planning)
 	}
@@ -607,18 +602,6 @@ func (o *oracle) acceptable(p *events.Plan, whole bool) bool {
 	return true
 }
 
-func (o *oracle) graphCreated(s *ostep, p *events.Plan) {
-	switch {
-	case !o.acceptable(p, s.id == events.PlanID):
-		o.tryAgain(s)
-	case s.id == events.PlanID:
-		s.status = events.Finished
-		o.install(p)
-	default:
-		o.splice(s, p)
-	}
-}
-
 func text(s *events.SubJob) string {
 	return strings.Join([]string{s.Goal, s.Expert, s.When}, "\x00")
 }
@@ -893,7 +876,15 @@ func (o *oracle) skip(s *ostep) bool {
 
 // checkOracle compares the two cores: the job's status, every node's status, every open run.
 func (w *simulation) checkOracle() {
-	o := runOracle(w.log)
+	r := w.log[0].Data.(*events.JobRequested)
+	o := &oracle{rules: r.Rules, status: events.Created, epoch: 1, rounds: 1, open: map[string]*ostep{}, asking: map[string]events.InputKind{}}
+	o.steps = []*ostep{{id: events.PlanID, status: events.Created, mode: events.WorkPlan, workable: true, retries: r.Rules.Retries}}
+	o.settle()
+	for i := range w.log[1:] {
+		o.seq = w.log[i+1].Seq
+		o.apply(&w.log[i+1])
+		o.settle()
+	}
 	want, got := []string{string(o.status)}, []string{string(w.truth.Status)}
 	for _, s := range o.steps {
 		want = append(want, fmt.Sprintf("%s %s run %d open %t", s.id, s.status, s.run, s.open))

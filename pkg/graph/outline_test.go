@@ -78,10 +78,7 @@ func TestEveryStepOfAnyGraphHasOnePlaceBehindItsPredecessors(t *testing.T) {
 			plan.SubJobs = append(plan.SubJobs, s)
 		}
 		slices.SortFunc(plan.SubJobs, func(a, b events.SubJob) int { return strings.Compare(a.ID, b.ID) })
-		job, err := New(events.Event{Seq: 1, Kind: events.KindJobRequested, Job: "j", Data: &events.JobRequested{Request: events.Request{Goal: "g"}, Rules: rules()}})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		job := musttest.Get(New(events.Event{Seq: 1, Kind: events.KindJobRequested, Job: "j", Data: &events.JobRequested{Request: events.Request{Goal: "g"}, Rules: rules()}}))(rt)
 		if e := job.Step(events.Event{Seq: 2, Kind: events.KindGraphCreated, Job: "j", SubJob: events.PlanID, Run: 1, Data: &events.GraphCreated{Plan: plan}}); e.Verdict != Applied {
 			rt.Fatal(e)
 		}

@@ -193,20 +193,16 @@ func (w *simulation) actWork() {
 			w.work[id].ended = w.once(e)
 		}
 	case planningMode(w.work[id].order.Kind):
-		w.actPlan(id)
+		switch w.roll(30) {
+		case 0:
+			w.end(id, events.KindPlanRejected, &events.PlanRejected{Faults: events.Faults{{Code: events.CodeRejected, Message: "no"}}})
+		case 1:
+			w.end(id, events.KindJobAnswered, &events.JobAnswered{Answer: json.RawMessage(`1`)})
+		default:
+			w.end(id, events.KindGraphCreated, &events.GraphCreated{Plan: drawPlan(w.dice)})
+		}
 	default:
 		w.end(id, events.KindSubJobReported, drawReport(w.dice, 13))
-	}
-}
-
-func (w *simulation) actPlan(id CommandID) {
-	switch w.roll(30) {
-	case 0:
-		w.end(id, events.KindPlanRejected, &events.PlanRejected{Faults: events.Faults{{Code: events.CodeRejected, Message: "no"}}})
-	case 1:
-		w.end(id, events.KindJobAnswered, &events.JobAnswered{Answer: json.RawMessage(`1`)})
-	default:
-		w.end(id, events.KindGraphCreated, &events.GraphCreated{Plan: drawPlan(w.dice)})
 	}
 }
 
@@ -336,10 +332,7 @@ func TestFoldEqualsSavedStateFoldTwiceSameBytesReloadOwesTheSame(t *testing.T) {
 			w.catchUp()
 			want := musttest.JSON(w.t, w.truth)
 			for range 2 {
-				folded, err := Fold(w.entries(len(w.log)))
-				if err != nil {
-					w.t.Fatal(err)
-				}
+				folded := musttest.Get(Fold(w.entries(len(w.log))))(w.t)
 				if got, _ := json.Marshal(folded); !bytes.Equal(got, want) {
 					w.t.Fatalf("fold differs from what was stepped: %s", cmp.Diff(string(want), string(got)))
 				}

@@ -30,9 +30,7 @@ func TestDiamondRunsByDependencyAndFinishesByItself(t *testing.T) {
 	g.wantOpen("c/1")
 	g.succeed("c", "d")
 	g.wantStatus(events.Finished)
-	if diff := cmp.Diff([]string{"d"}, g.job.State.Tails); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"d"}, g.job.State.Tails)
 	if len(g.ends) != 1 {
 		t.Errorf("ended %d times", len(g.ends))
 	}
@@ -405,9 +403,7 @@ func TestARunBelongsToThePoolThatItWasGivenTo(t *testing.T) {
 	}
 	g.deliver()
 	g.wantOpen("a/2", "b/1")
-	if diff := cmp.Diff([]events.Tenure{{Pool: events.DefaultPool, Run: 1}}, former()); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []events.Tenure{{Pool: events.DefaultPool, Run: 1}}, former())
 	if got := closing(move("tpu")); got != "2 tpu" {
 		t.Errorf("in the same pool it closes %q", got)
 	}
@@ -416,9 +412,7 @@ func TestARunBelongsToThePoolThatItWasGivenTo(t *testing.T) {
 		t.Errorf("moved back it closes %q", got)
 	}
 	g.deliver()
-	if diff := cmp.Diff([]events.Tenure{{Pool: events.DefaultPool, Run: 1}, {Pool: "tpu", Run: 3}}, former()); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []events.Tenure{{Pool: events.DefaultPool, Run: 1}, {Pool: "tpu", Run: 3}}, former())
 	n := g.job.dag.find("a")
 	for number, want := range map[int]string{1: events.DefaultPool, 2: "tpu", 3: "tpu", 4: events.DefaultPool} {
 		if got := n.PoolOf(number); got != want {
@@ -767,9 +761,7 @@ func TestWordsFallFromTheModelToItsStandInToFixedOnesToTheTails(t *testing.T) {
 	g.outcome("~final", events.InputDataError, "no")
 	g.wantStatus(events.Finished)
 	g.wantNodes(map[string]events.Status{"~final": events.Failed})
-	if d := cmp.Diff([]string{"b"}, g.job.State.Tails); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, []string{"b"}, g.job.State.Tails)
 }
 
 func TestWhatTheStandInWroteGoesBackToThePlannerAndIsKeptWhateverComesOfThat(t *testing.T) {

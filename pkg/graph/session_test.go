@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // handed is a step that is handed off.
@@ -53,9 +52,7 @@ func TestAHandedOffStepHasASessionOfItsOwnWithOneBeginningAndOneEnd(t *testing.T
 				t.Errorf("session of the work: %q", got)
 			}
 			end.do(g)
-			if diff := cmp.Diff(end.want, g.told()); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, end.want, g.told())
 			if len(g.job.Facts) != 0 {
 				t.Errorf("still owed: %v", g.job.Facts)
 			}

@@ -240,10 +240,7 @@ func (w *simulation) entries(upTo int) func(func(events.Event, error) bool) {
 // advance has a scheduler fold the next events, loading or folding its state first when it has none.
 func (w *simulation) advance(s *scheduler, most int) {
 	if s.job == nil && s.saved == nil {
-		job, err := Fold(w.entries(1))
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		job := musttest.Get(Fold(w.entries(1)))(w.t)
 		s.job, s.at = job, 1
 	} else if s.job == nil {
 		s.job, s.at = &Job{}, s.savedAt
@@ -317,7 +314,7 @@ func (w *simulation) publish(s *scheduler, c *Command) {
 		return
 	}
 	w.runs++
-	w.work[c.CommandID] = &piece{order: c.Order, closed: w.subject[closedSubject(c.SubJob, c.Run)]}
+	w.work[c.CommandID] = &piece{order: c.Order, closed: w.subject[fmt.Sprintf("%s/%s/%d/", events.KindSubJobClosed, c.SubJob, c.Run)]}
 	for _, in := range c.Order.Inputs {
 		d := s.job.dag.find(in.SubJob)
 		if d.Status != events.Finished && in.SubJob != c.SubJob { // A stand-in's text goes back to the planner.
@@ -337,10 +334,6 @@ func (w *simulation) publish(s *scheduler, c *Command) {
 			w.t.Fatalf("%s/%d gets %+v, which is %s of %s/%d", c.SubJob, c.Run, in, from.Kind, from.SubJob, from.Run)
 		}
 	}
-}
-
-func closedSubject(subjob string, run int) string {
-	return fmt.Sprintf("%s/%s/%d/", events.KindSubJobClosed, subjob, run)
 }
 
 // close appends closed(run) to the journal, purges the work and publishes the fact.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,15 +73,6 @@ type contextError struct {
 func (e *contextError) Error() string   { return e.fault.Error() }
 func (e *contextError) Unwrap() []error { return []error{Faults{e.fault}, e.err} }
 
-// SelectedContext returns the context selected by `nats context select`, empty if there is none.
-func SelectedContext(env Env) string {
-	text, err := readSmall(filepath.Join(configHome(env), "nats", "context.txt"))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(text)
-}
-
 // Resolve fills missing values from the named context, and finally the default address. If credentials are given, those of
 // the context are ignored.
 func (n NATS) Resolve(env Env) (NATS, error) {
@@ -95,18 +87,11 @@ func (n NATS) Resolve(env Env) (NATS, error) {
 		if n.Cert == "" && n.Key == "" {
 			n.Cert, n.Key = c.Cert, c.Key
 		}
-		n.URL, n.CA = first(n.URL, c.URL), first(n.CA, c.CA)
-		n.InboxPrefix = first(n.InboxPrefix, c.InboxPrefix)
+		n.URL, n.CA = cmp.Or(n.URL, c.URL), cmp.Or(n.CA, c.CA)
+		n.InboxPrefix = cmp.Or(n.InboxPrefix, c.InboxPrefix)
 	}
-	n.URL = first(n.URL, DefaultURL)
+	n.URL = cmp.Or(n.URL, DefaultURL)
 	return n, nil
-}
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 func configHome(env Env) string {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestEveryCallsUntilItsContextEnds(t *testing.T) {
@@ -16,9 +17,7 @@ func TestEveryCallsUntilItsContextEnds(t *testing.T) {
 		began, calls := time.Now(), []time.Duration{}
 		m := host.Every("look", time.Hour, func(context.Context) { calls = append(calls, time.Since(began)) })
 		ready := false
-		if err := m.Run(ctx, func() { ready = len(calls) == 0 }); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, m.Run(ctx, func() { ready = len(calls) == 0 }))
 		if !ready || len(calls) != 3 || calls[0] != time.Hour || calls[2] != 3*time.Hour {
 			t.Errorf("ready before the first call: %v, calls after %v", ready, calls)
 		}

@@ -6,15 +6,10 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
 
-// ReadFrontMatter reads a file that begins with YAML between two lines "---", followed by text. It decodes the YAML into
+// OpenFrontMatter reads a file that begins with YAML between two lines "---", followed by text. It decodes the YAML into
 // out, as strictly as ReadYAML but without a version, and returns the text without surrounding blank lines. References in
-// the text are not expanded. All faults are returned together as Faults, with the lines of the whole file.
-func ReadFrontMatter(path string, env Env, out any) (body string, err error) {
-	body, _, err = OpenFrontMatter(path, env, out)
-	return body, err
-}
-
-// OpenFrontMatter is like ReadFrontMatter, for callers that may find further faults: the returned file locates them.
+// the text are not expanded. All faults are returned together as Faults, with the lines of the whole file; the returned
+// file locates further ones.
 func OpenFrontMatter(path string, env Env, out any) (body string, file *File, err error) {
 	text, err := readSmall(path)
 	if err != nil {

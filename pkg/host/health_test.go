@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestEveryReasonAgainstReadinessIsNamed(t *testing.T) {
@@ -54,10 +55,7 @@ func TestACheckThatHangsFailsAndIsAskedOnlyOnce(t *testing.T) {
 func serving(t *testing.T, health *host.Health) *host.Server {
 	t.Helper()
 	build := host.ReadBuild("test")
-	server, err := host.Listen("127.0.0.1:0", health, host.NewMetrics(build), build)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := musttest.Get(host.Listen("127.0.0.1:0", health, host.NewMetrics(build), build))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- server.Run(ctx) }()
@@ -72,20 +70,14 @@ func serving(t *testing.T, health *host.Health) *host.Server {
 
 func ask(t *testing.T, method, addr, path string) (int, string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, "http://"+addr+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := musttest.Get(http.NewRequestWithContext(t.Context(), method, "http://"+addr+path, nil))(t)
 	transport := &http.Transport{DisableKeepAlives: true}
 	response, err := transport.RoundTrip(request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := musttest.Get(io.ReadAll(response.Body))(t)
 	return response.StatusCode, strings.TrimSpace(string(body))
 }
 
@@ -171,10 +163,7 @@ func TestAFamilyDeclaredTwiceIsOne(t *testing.T) {
 		t.Fatal("two families")
 	}
 	m.Histogram("jobgraph_subjob_duration_seconds", "Time.", nil, "expert").WithLabelValues("x").Observe(1)
-	families, err := m.Gatherer().Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := musttest.Get(m.Gatherer().Gather())(t)
 	for _, f := range families {
 		if f.GetName() == "jobgraph_subjob_duration_seconds" && len(f.GetMetric()[0].GetHistogram().GetBucket()) < 10 {
 			t.Errorf("a histogram without buckets of its own lacks the usual ones: %v", f)

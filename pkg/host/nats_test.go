@@ -15,13 +15,10 @@ func contextHome(t *testing.T) host.Env {
 	t.Helper()
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "nats", "context")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(folder, 0o755))
 	for name, text := range map[string]string{
-		filepath.Join(folder, "prod.json"):        `{"description":"d","url":"tls://prod:4222","user":"u","password":"p","ca":"~/ca.pem","inbox_prefix":"_IN"}`,
-		filepath.Join(folder, "bad.json"):         `{"url":`,
-		filepath.Join(dir, "nats", "context.txt"): "prod\n",
+		filepath.Join(folder, "prod.json"): `{"description":"d","url":"tls://prod:4222","user":"u","password":"p","ca":"~/ca.pem","inbox_prefix":"_IN"}`,
+		filepath.Join(folder, "bad.json"):  `{"url":`,
 	} {
 		musttest.Write(t, name, text)
 	}
@@ -50,11 +47,6 @@ func TestWithoutAContextTheDefaultAddressHolds(t *testing.T) {
 	got, err := host.NATS{}.Resolve(contextHome(t))
 	same(t, nil, err)
 	same(t, host.DefaultURL, got.URL)
-}
-
-func TestTheSelectedContextIsKnown(t *testing.T) {
-	same(t, "prod", host.SelectedContext(contextHome(t)))
-	same(t, "", host.SelectedContext(environment(map[string]string{"HOME": t.TempDir()})))
 }
 
 func TestAContextThatCannotBeReadIsAFault(t *testing.T) {

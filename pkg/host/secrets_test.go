@@ -48,10 +48,7 @@ servers:
 			File         string
 		}
 	}
-	file, err := host.OpenYAML(path, env, &out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := musttest.Get(host.OpenYAML(path, env, &out))(t)
 	got := slices.Sorted(slices.Values(file.Secrets()))
 	want := []string{
 		"Basic dXNlcjpvcGVuLXNlc2FtZQ==", "an-argument", "dXNlcjpvcGVuLXNlc2FtZQ==", "from-a-token-file", "in-a-header", "in-the-environment", "in-the-query",

@@ -21,13 +21,8 @@ import (
 func TestACertificateIsServed(t *testing.T) {
 	a := servicetest.NewAuthority(t)
 	cert, key := a.Issue("server", "ours")
-	server, err := host.Listen("127.0.0.1:0", host.NewHealth(), host.NewMetrics(host.Build{}), host.Build{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Secure(host.TLS{Cert: cert, Key: key}, slog.New(slog.DiscardHandler)); err != nil {
-		t.Fatal(err)
-	}
+	server := musttest.Get(host.Listen("127.0.0.1:0", host.NewHealth(), host.NewMetrics(host.Build{}), host.Build{}))(t)
+	musttest.Do(t, server.Secure(host.TLS{Cert: cert, Key: key}, slog.New(slog.DiscardHandler)))
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- server.Run(ctx) }() // Ends with stop.
@@ -58,16 +53,10 @@ func TestACertificateIsReplaced(t *testing.T) {
 	a := servicetest.NewAuthority(t)
 	cert, key := a.Issue("server", "first")
 	now := time.Now()
-	current, err := host.Configured(host.TLS{Cert: cert, Key: key, ClientCA: a.File}, func() time.Time { return now })
-	if err != nil {
-		t.Fatal(err)
-	}
+	current := musttest.Get(host.Configured(host.TLS{Cert: cert, Key: key, ClientCA: a.File}, func() time.Time { return now }))(t)
 	is := func(want string) {
 		t.Helper()
-		config, err := current()
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := musttest.Get(current())(t)
 		got, err := x509.ParseCertificate(config.Certificates[0].Certificate[0])
 		if err != nil || got.Subject.CommonName != want || config.ClientAuth != tls.VerifyClientCertIfGiven {
 			t.Errorf("serves %v, want %s", got.Subject, want)

@@ -22,7 +22,7 @@ const (
 	keySettings = "settings"
 )
 
-// Validator is implemented by targets of ReadYAML or ReadFrontMatter that can check themselves. A fault whose Field is a
+// Validator is implemented by targets of ReadYAML or OpenFrontMatter that can check themselves. A fault whose Field is a
 // path of keys ("experts.writer.kind", "steps[2]") gets the position of that key in the file.
 type Validator interface {
 	// Validate reports everything that is wrong with the decoded values: Faults, events.Faults or any other error.

@@ -254,18 +254,18 @@ func TestFrontMatterKeepsLinesAndBody(t *testing.T) {
 	}
 	var c card
 	path := musttest.Temp(t, "writer.md", "\ufeff---\r\nname: Writer\r\nkind: ${KIND:-llm}\r\n---\r\n\r\nUse ${THIS} as it is.\r\n---\r\nend\r\n")
-	body, err := host.ReadFrontMatter(path, environment(nil), &c)
+	body, _, err := host.OpenFrontMatter(path, environment(nil), &c)
 	same(t, nil, err)
 	same(t, card{Name: "Writer", Kind: "llm"}, c)
 	same(t, "Use ${THIS} as it is.\n---\nend", body)
 
-	_, err = host.ReadFrontMatter(musttest.Temp(t, "x.md", "---\nname: [a]\ncolor: red\n---\n"), nil, &c)
+	_, _, err = host.OpenFrontMatter(musttest.Temp(t, "x.md", "---\nname: [a]\ncolor: red\n---\n"), nil, &c)
 	same(t, []string{
 		"x.md:2:7: name: is a list, expected a text",
 		"x.md:3:1: color: unknown key (known keys: kind, name)",
 	}, lines(t, err))
 	for _, text := range []string{"", "no front", "---\nname: a\n", "---\n---\nbody"} {
-		if _, err := host.ReadFrontMatter(musttest.Temp(t, "x.md", text), nil, &c); len(faults(t, err)) != 1 {
+		if _, _, err := host.OpenFrontMatter(musttest.Temp(t, "x.md", text), nil, &c); len(faults(t, err)) != 1 {
 			t.Errorf("%q gives %v", text, err)
 		}
 	}

@@ -12,16 +12,14 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/brief"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // planned is a job with a plan.
 func planned(t *testing.T, r events.Request, steps ...events.SubJob) *graph.Job {
 	t.Helper()
 	rules := events.Rules{Version: events.RulesVersion, MaxSteps: 99, MaxPlanRounds: 1, Finalize: "tails", FailurePolicy: events.FailFast}
-	job, err := graph.New(events.Event{Seq: 1, Kind: events.KindJobRequested, Job: "j", Data: &events.JobRequested{Request: r, Rules: rules}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	job := musttest.Get(graph.New(events.Event{Seq: 1, Kind: events.KindJobRequested, Job: "j", Data: &events.JobRequested{Request: r, Rules: rules}}))(t)
 	if len(steps) > 0 {
 		e := events.Event{Seq: 2, Kind: events.KindGraphCreated, Job: "j", SubJob: events.PlanID, Run: 1, Data: &events.GraphCreated{Plan: &events.Plan{SubJobs: steps}}}
 		if effect := job.Step(e); effect.Verdict != graph.Applied {
@@ -59,10 +57,7 @@ func TestARequestIsShortenedSoThatGoalAndContextBothShow(t *testing.T) {
 		r := &events.Request{Goal: strings.Repeat("g", test.goal), Context: strings.Repeat("c", test.context)}
 		var m joblog.Briefer
 		c := &joblog.JobBrief{}
-		b, err := m.Make(c, planned(t, *r), r, &events.Work{}, noGoals)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := musttest.Get(m.Make(c, planned(t, *r), r, &events.Work{}, noGoals))(t)
 		got := b.Request
 		if len(got.Goal)+len(got.Context) > brief.MaxRequest || (got.Context == "") != (test.context == 0) || test.context == 10 && got.Context != r.Context || test.goal == 10 && got.Goal != r.Goal {
 			t.Errorf("%+v: %d and %d bytes", test, len(got.Goal), len(got.Context))

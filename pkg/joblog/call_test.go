@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
@@ -38,7 +39,7 @@ func result(in int, key, data, reason string) events.JournalRecord {
 func TestCallsAreToldWithWhatCameOfThem(t *testing.T) {
 	byRef := result(1, "m2", "", "")
 	byRef.Ref = &events.Ref{Digest: "answer"}
-	got, err := joblog.Calls(journal(
+	got := musttest.Get(joblog.Calls(journal(
 		events.JournalRecord{Type: events.JournalClaimed, Run: 1},
 		intent(1, "m1", "model"),
 		result(1, "m1", `{"model":"small","usage":{"prompt":2,"completion":3},"cost_usd":0.5}`, ""),
@@ -57,10 +58,7 @@ func TestCallsAreToldWithWhatCameOfThem(t *testing.T) {
 		result(2, "m3", `no answer`, ""),
 	), func(ref events.Ref) ([]byte, error) {
 		return []byte(`{"model":"large ` + ref.Digest + `","usage":{"prompt":1}}`), nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	at := func(second int) time.Time { return began.Add(time.Duration(second) * time.Second) }
 	want := []joblog.Call{
 		{Run: 1, Key: "m1", Name: "model", Outcome: joblog.CallDone, Begun: 1, Model: "small", Spent: events.Spent{Tokens: 5, CostUSD: 0.5}, Asked: at(1), TookMS: 1000},
@@ -84,7 +82,7 @@ func TestCallsAreToldWithWhatCameOfThem(t *testing.T) {
 }
 
 func TestExchangesAreToldWithWhatCameOfThem(t *testing.T) {
-	got, err := joblog.Exchanges("a", journal(
+	got := musttest.Get(joblog.Exchanges("a", journal(
 		intent(1, "draft/1", "call"),
 		intent(1, "draft/1", "call"), // Its planner died.
 		result(1, "draft/1", `{"kind":"answered","model":"small","tokens":7}`, ""),
@@ -94,10 +92,7 @@ func TestExchangesAreToldWithWhatCameOfThem(t *testing.T) {
 		result(2, "look/1", `{"kind":"failed","class":"rate_limit"}`, ""),
 		intent(2, "draft/2", "call"),
 		result(2, "draft/2", `torn`, ""),
-	), noPayloads)
-	if err != nil {
-		t.Fatal(err)
-	}
+	), noPayloads))(t)
 	at := func(second int) time.Time { return began.Add(time.Duration(second) * time.Second) }
 	want := []joblog.Exchange{
 		{SubJob: "a", Run: 1, Key: "draft/1", Kind: "call", Model: "small", Outcome: "answered", Spent: events.Spent{Tokens: 7}, Asked: at(0), TookMS: 2000},

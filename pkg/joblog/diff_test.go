@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestADiffOfPlansNamesWhatChanged(t *testing.T) {
@@ -22,9 +23,7 @@ func TestADiffOfPlansNamesWhatChanged(t *testing.T) {
 		{Field: "goal", Before: json.RawMessage(`"g"`), After: json.RawMessage(`"h"`)},
 		{Field: "context", After: json.RawMessage(`"c"`)},
 	}}}}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, got)
 	same := joblog.DiffPlans(a, a)
 	if !same.Empty() {
 		t.Error(same)
@@ -36,12 +35,9 @@ func TestADiffOfPlansNamesWhatChanged(t *testing.T) {
 
 func accountOf(t *testing.T, l *joblog.Log) *joblog.Account {
 	t.Helper()
-	a, err := l.Account(func(subjob string) ([]joblog.Call, error) {
+	a := musttest.Get(l.Account(func(subjob string) ([]joblog.Call, error) {
 		return slices.Repeat([]joblog.Call{{}}, len(subjob)), nil
-	}, noPayloads)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, noPayloads))(t)
 	return a
 }
 
@@ -55,10 +51,7 @@ func TestADiffOfJobsSaysWhatCameToSomethingElse(t *testing.T) {
 		t.Errorf("%+v: %s", x, x.Result)
 	}
 	_, r := ran(t, l, joblog.Fork{Before: "b", Prompt: "better"}, says)
-	fork, err := joblog.Fold(from(r.Events...), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fork := musttest.Get(joblog.Fold(from(r.Events...), 0))(t)
 	d := joblog.Compare(a, accountOf(t, fork))
 	var got []string
 	for _, x := range d.SubJobs {

@@ -22,10 +22,7 @@ func noPayloads(ref events.Ref) ([]byte, error) { return nil, errors.New("no pay
 func forked(t *testing.T, l *joblog.Log, f joblog.Fork) (*joblog.Forked, *events.Plan) {
 	t.Helper()
 	f.ID = "fork"
-	made, err := l.Fork(f, noPayloads)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := musttest.Get(l.Fork(f, noPayloads))(t)
 	p := &events.Plan{}
 	musttest.Decode(t, made.Request.Plan, p)
 	return made, p
@@ -168,9 +165,7 @@ func TestAForkRunsOneSubJobOtherwiseAndWhatFollowsFromIt(t *testing.T) {
 	made, _ := forked(t, l, joblog.Fork{Before: "b", Model: "large"})
 	want := events.Request{ID: "fork", Labels: map[string]string{"team": "red", "forked_from": "job", "forked_at": fmt.Sprint(l.Job.View().Seq)}, Models: map[string]string{"planner": "small", "expert": "large"}}
 	made.Request.Plan = nil
-	if diff := cmp.Diff(want, made.Request); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, made.Request)
 	if r := l.Request().Request; r.Labels["forked_from"] != "" || r.Models["expert"] != "" {
 		t.Errorf("the request of the job was changed: %v, %v", r.Labels, r.Models)
 	}
@@ -269,13 +264,10 @@ func TestAForkTakesAlongThePayloadsThatItNames(t *testing.T) {
 		},
 	}, "a")
 	asked := ""
-	made, err := l.Fork(joblog.Fork{ID: "fork"}, func(ref events.Ref) ([]byte, error) {
+	made := musttest.Get(l.Fork(joblog.Fork{ID: "fork"}, func(ref events.Ref) ([]byte, error) {
 		asked += ref.Digest
 		return []byte(`{"go":true}`), nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if want := []events.Ref{file, {Digest: "inputs"}}; cmp.Diff(want, made.Payloads) != "" || asked != "large" {
 		t.Errorf("%v, and %q was read: a condition looks into the result of a, which is to stand in the plan", made.Payloads, asked)
 	}

@@ -8,12 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // from returns events as a log.
@@ -40,11 +39,7 @@ func played(t *testing.T, s jobtest.Script, until string) *joblog.Log {
 			seq = e.Seq
 		}
 	}
-	l, err := joblog.Fold(from(r.Events...), seq)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return musttest.Get(joblog.Fold(from(r.Events...), seq))(t)
 }
 
 // edited is a job of one SubJob that was run again with another text.
@@ -146,9 +141,7 @@ func TestAJobIsFoldedFromAnyStateOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(text(t, l.Job), text(t, job)); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, text(t, l.Job), text(t, job))
 	if job, err := joblog.Advance(nil, from(stray)); job != nil || err != nil {
 		t.Error(job, err)
 	}
@@ -156,11 +149,7 @@ func TestAJobIsFoldedFromAnyStateOn(t *testing.T) {
 
 func text(t *testing.T, job *graph.Job) string {
 	t.Helper()
-	data, err := job.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
+	return string(musttest.Get(job.MarshalJSON())(t))
 }
 
 func TestTheResultOfAJobIsReadWhereverItIs(t *testing.T) {

@@ -7,13 +7,11 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestARecordCountsOnlyOfAPoolThatHadTheRun(t *testing.T) {
-	p, err := joblog.SavedPools([]byte(`{"subjobs":[{"id":"~plan"},{"id":"a","pool":"new","former":[{"pool":"old","run":2}]},{"id":"~final","pool":"~planner","former":[{"pool":"own","run":1}]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := musttest.Get(joblog.SavedPools([]byte(`{"subjobs":[{"id":"~plan"},{"id":"a","pool":"new","former":[{"pool":"old","run":2}]},{"id":"~final","pool":"~planner","former":[{"pool":"own","run":1}]}]}`)))(t)
 	for _, c := range []struct {
 		subjob, pool string
 		run          int

@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // told returns the types and texts of items.
@@ -90,9 +91,7 @@ func TestTheResultOfAStepIsToldFromTheTimeOfItsReport(t *testing.T) {
 		log[i] = e
 	}
 	items, _, _ := joblog.SaidIn(state, &log[2])
-	if diff := cmp.Diff([]string{"text: found"}, told(items)); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"text: found"}, told(items))
 }
 
 func TestLongTextsAreCutAtTheEndOfACharacterAndSayByHowMuch(t *testing.T) {
@@ -130,10 +129,7 @@ func TestWhatIsNotRecordedYetIsReadFromTheLogsOfRunningJobs(t *testing.T) {
 		"another job":     {[]item.Entry{other}, false, []string{"message: My name is Ann", "question: And?", "message: Hello"}},
 		"a page after it": {[]item.Entry{other}, true, []string{"message: Hello"}},
 	} {
-		got, err := joblog.CatchUp(c.recorded, c.earlier, []string{"j"}, of)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := musttest.Get(joblog.CatchUp(c.recorded, c.earlier, []string{"j"}, of))(t)
 		var items []item.Item
 		for _, e := range got {
 			items = append(items, e.Item)

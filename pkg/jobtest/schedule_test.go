@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // A report counts every morning, continuing from the previous day's; three days pass at once, including a change of the clocks.
@@ -73,10 +74,7 @@ func TestRunsOfAScheduleMeetEachOtherAsItSays(t *testing.T) {
 		schedule.OverlapQueue:   {"FINISHED", "FINISHED", "FINISHED"},
 		schedule.OverlapReplace: {"STOPPED", "FINISHED", "FINISHED"},
 	} {
-		r, err := long(overlap).Run()
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := musttest.Get(long(overlap).Run())(t)
 		var list []string
 		for _, run := range r.State.Recent {
 			list = append(list, string(run.Status))

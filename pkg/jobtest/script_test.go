@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/brief"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func sub(id, expert string, deps ...string) events.SubJob {
@@ -54,16 +55,10 @@ func Example() {
 	// greet 1 SUCCESS
 }
 
-func ok(events.Work) events.SubJobReported { return jobtest.Succeed(true) }
-
 func play(t *testing.T, s jobtest.Script) *jobtest.Result {
 	t.Helper()
 	s.Request.Goal = t.Name()
-	r, err := s.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return musttest.Get(s.Run())(t)
 }
 
 func TestTheSameScriptGivesTheSameEvents(t *testing.T) {
@@ -121,7 +116,7 @@ func TestASplitIsPlannedByTheScript(t *testing.T) {
 			}
 			return &events.Plan{SubJobs: []events.SubJob{sub("one", "x"), sub("two", "x", "one")}}, nil
 		},
-		Experts: map[string]jobtest.Expert{"x": ok, "y": func(events.Work) events.SubJobReported { return jobtest.TooComplicated("too much") }},
+		Experts: map[string]jobtest.Expert{"x": func(events.Work) events.SubJobReported { return jobtest.Succeed(true) }, "y": func(events.Work) events.SubJobReported { return jobtest.TooComplicated("too much") }},
 	})
 	if r.State.Status != events.Finished {
 		t.Fatalf("job is %s: %v", r.State.Status, r.State.Error)

@@ -14,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/pkg/events/store"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestDocumentsOfOtherEncodingsAreDecodedAndBinaryOnesRefused(t *testing.T) {
@@ -32,10 +33,7 @@ func TestDocumentsOfOtherEncodingsAreDecodedAndBinaryOnesRefused(t *testing.T) {
 		return string(out)
 	}
 	chinese := "退款政策：客户可以在三十天内申请退款。"
-	gb, err := simplifiedchinese.GB18030.NewEncoder().String(chinese)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gb := musttest.Get(simplifiedchinese.GB18030.NewEncoder().String(chinese))(t)
 	tests := []struct{ data, text, name string }{
 		{"plain", "plain", UTF8},
 		{"", "", UTF8},
@@ -81,9 +79,7 @@ func TestATextIsDividedAtHeadingsAndParagraphsWithoutLoss(t *testing.T) {
 		t.Errorf("lost at the end: %.40q", rest)
 	}
 	want := []string{"", "Shop", "Shop › Returns", "Contact", "Contact", "Contact", "Contact", "Contact"}
-	if d := cmp.Diff(want, headings); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, headings)
 }
 
 func TestWordsAreFoldedAndScriptsWithoutSpacesArePaired(t *testing.T) {
@@ -147,10 +143,7 @@ func TestTheBestPassagesOfSeveralBasesAreFoundAndAnIndexIsBuiltOncePerVersion(t 
 	l := NewLibrary(s)
 	search := func(query string, bases ...bases.Base) (texts []string) {
 		t.Helper()
-		found, err := l.Search(t.Context(), bases, query, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := musttest.Get(l.Search(t.Context(), bases, query, 2))(t)
 		for _, h := range found.Hits {
 			texts = append(texts, h.Base.Label()+"/"+h.Name+"#"+h.Heading)
 		}
@@ -222,17 +215,13 @@ func BenchmarkIndexOf10MB(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var index Text
-		if err := index.Add(b.Context(), &Document{Text: text}); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Do(b, index.Add(b.Context(), &Document{Text: text}))
 	}
 }
 
 func BenchmarkSearchIn10MB(b *testing.B) {
 	var index Text
-	if err := index.Add(b.Context(), &Document{Text: corpus(10 << 20)}); err != nil {
-		b.Fatal(err)
-	}
+	musttest.Do(b, index.Add(b.Context(), &Document{Text: corpus(10 << 20)}))
 	query := "w1 w2a w3ff w1000 w77 chapter w12 w5 w9c and what else is there"
 	for b.Loop() {
 		if hits, err := index.Search(b.Context(), query, 6); err != nil || len(hits) != 6 {

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // redirect sends everything to one server, whatever the path before /v1 or the host is.
@@ -72,9 +71,7 @@ func TestTheLadderIsClimbedOnceAndRemembered(t *testing.T) {
 						}
 					}
 					want := append(ladder[:n+1:n+1], can)
-					if diff := cmp.Diff(want, asked); diff != "" {
-						t.Error(diff)
-					}
+					musttest.Equal(t, want, asked)
 					if _, err := e.Do(t.Context(), ask("no form"), nil); err != nil {
 						t.Error(err)
 					}
@@ -168,9 +165,7 @@ func TestAModelThatWantsResponsesIsSpokenToInResponses(t *testing.T) {
 				for _, q := range server.Asked() {
 					paths = append(paths, q.Path)
 				}
-				if diff := cmp.Diff([]string{"/chat/completions", "/responses", "/responses"}, paths); diff != "" {
-					t.Error(diff)
-				}
+				musttest.Equal(t, []string{"/chat/completions", "/responses", "/responses"}, paths)
 			})
 		}
 	}
@@ -230,9 +225,7 @@ func TestRefusedSettingsAreLeftOutAndNamed(t *testing.T) {
 				if err != nil || got.Text != "ok" {
 					t.Fatalf("%+v, %v", got, err)
 				}
-				if diff := cmp.Diff(c.want, got.Dropped); diff != "" {
-					t.Error(diff)
-				}
+				musttest.Equal(t, c.want, got.Dropped)
 			}
 			if n := len(server.Asked()); n != 3 {
 				t.Errorf("%d requests, want 3: it was not remembered", n)
@@ -254,9 +247,7 @@ func TestWhatWasLearnedIsForgottenWithTheModel(t *testing.T) {
 		rung  llm.Rung
 		asked int
 	}{{"test-model", llm.RungObject, 2}, {"test-model", llm.RungObject, 3}, {"other", llm.RungSchema, 4}} {
-		if err := e.Set(single(func(m *llm.ModelConfig) { m.Model, m.MaxTokens = step.model, step.asked })); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, e.Set(single(func(m *llm.ModelConfig) { m.Model, m.MaxTokens = step.model, step.asked })))
 		got, err := e.Do(t.Context(), r, nil)
 		if err != nil || got.Rung != step.rung || len(server.Asked()) != step.asked {
 			t.Errorf("%+v: %+v, %v, %d requests", step, got, err, len(server.Asked()))

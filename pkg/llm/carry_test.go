@@ -20,10 +20,7 @@ func TestASealedThoughtGoesBackInItsTurnToTheModelThatSealedIt(t *testing.T) {
 			e := engine(t, server, single(responses), nil)
 			r := ask("hi")
 			r.Tools, r.Stream = []llm.Tool{{Name: "look"}}, stream
-			first, err := e.Do(t.Context(), r, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			first := musttest.Get(e.Do(t.Context(), r, nil))(t)
 			r.Messages = append(r.Messages, first.Message(), llm.Result("c1", "seen"))
 			own := []string{"messageuser", "reasoning", "messageassistant", "function_call", "function_call_output"}
 			others := []string{"messageuser", "messageassistant", "function_call", "function_call_output"}
@@ -31,13 +28,8 @@ func TestASealedThoughtGoesBackInItsTurnToTheModelThatSealedIt(t *testing.T) {
 				model, api string
 				want       []string
 			}{{"test-model", "responses", own}, {"other", "responses", others}, {"test-model", "chat", nil}} {
-				err := e.Set(single(func(m *llm.ModelConfig) { m.Model, m.API = step.model, step.api }))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := e.Do(t.Context(), r, nil); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, e.Set(single(func(m *llm.ModelConfig) { m.Model, m.API = step.model, step.api })))
+				musttest.Get(e.Do(t.Context(), r, nil))(t)
 				q := server.Asked()[i+1]
 				var all []string
 				var body struct {
@@ -73,9 +65,7 @@ func TestARepeatedRequestOfAnotherShapeHasAnotherIdempotencyKey(t *testing.T) {
 	e := engine(t, server, single(nil), nil)
 	r := ask("hi")
 	r.Schema, r.IdempotencyKey = plan(), "k"
-	if _, err := e.Do(t.Context(), r, nil); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(e.Do(t.Context(), r, nil))(t)
 	for i, want := range []string{"k", "k~1"} {
 		if got := server.Asked()[i].Header.Get("Idempotency-Key"); got != want {
 			t.Errorf("request %d: %q, want %q", i, got, want)

@@ -6,10 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // noRetry is a model that gives up at once.
@@ -165,10 +164,7 @@ func TestStreamsThatProvidersReallySend(t *testing.T) {
 		},
 	} {
 		t.Run(c.edge, func(t *testing.T) {
-			got, err := once(t, true, "text/event-stream", c.body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := musttest.Get(once(t, true, "text/event-stream", c.body))(t)
 			var made []string
 			ids := map[string]bool{"": true}
 			for _, call := range got.Calls {
@@ -181,9 +177,7 @@ func TestStreamsThatProvidersReallySend(t *testing.T) {
 			if got.Text != c.text || got.Reasoning != c.reasoning {
 				t.Errorf("text %q, reasoning %q; want %q, %q", got.Text, got.Reasoning, c.text, c.reasoning)
 			}
-			if diff := cmp.Diff(c.calls, made); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, c.calls, made)
 			if wantFinish := map[bool]llm.Finish{true: llm.FinishCalls, false: llm.FinishStop}[len(c.calls) > 0]; got.Finish != wantFinish {
 				t.Errorf("finish %s, want %s", got.Finish, wantFinish)
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // key is the key of every test; no output may hold it.
@@ -49,11 +50,7 @@ func (m *meter) outcomes() (all []string) {
 // engine is an Engine before a doer, without jitter.
 func engine(t *testing.T, doer llm.Doer, config llm.Config, m llm.Meter) *llm.Engine {
 	t.Helper()
-	e, err := llm.New(config, llm.Settings{Doer: doer, Meter: m, Jitter: func() float64 { return 0 }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return musttest.Get(llm.New(config, llm.Settings{Doer: doer, Meter: m, Jitter: func() float64 { return 0 }}))(t)
 }
 
 // single is one model of a given kind.
@@ -107,16 +104,13 @@ func TestAnAnswerIsTheSameInEveryDialectStreamedOrNot(t *testing.T) {
 				r.Tools = []llm.Tool{{Name: "look", Parameters: json.RawMessage(`{"type":"object"}`)}}
 				var text, thought strings.Builder
 				var calls []string
-				got, err := e.Do(t.Context(), r, func(d llm.Delta) {
+				got := musttest.Get(e.Do(t.Context(), r, func(d llm.Delta) {
 					text.WriteString(d.Text)
 					thought.WriteString(d.Reasoning)
 					if d.Call != "" {
 						calls = append(calls, d.Call)
 					}
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				}))(t)
 				want := llm.Response{
 					Text: "Hello, 世界", Reasoning: "thinking about it",
 					Calls:  []llm.Call{{ID: "c1", Name: "look", Args: `{"q":"a, b"}`}, {ID: "c2", Name: "look", Args: `{"q":"c"}`}},
@@ -134,18 +128,14 @@ func TestAnAnswerIsTheSameInEveryDialectStreamedOrNot(t *testing.T) {
 					}
 				}
 				got.Took = 0
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Error(diff)
-				}
+				musttest.Equal(t, want, got)
 				if stream && (text.String() != want.Text || thought.String() != want.Reasoning || len(calls) != 2) {
 					t.Errorf("pieces %q, %q, %q", text.String(), thought.String(), calls)
 				}
 				if !stream && text.Len() > 0 {
 					t.Error("pieces without a stream")
 				}
-				if diff := cmp.Diff([]string{"default ok"}, m.outcomes()); diff != "" {
-					t.Error(diff)
-				}
+				musttest.Equal(t, []string{"default ok"}, m.outcomes())
 			})
 		}
 	}
@@ -167,9 +157,7 @@ func TestRetriesWaitHalfASecondDoubledAndThenGiveUp(t *testing.T) {
 		if fail.Attempts != 4 || len(server.Asked()) != 4 || fail.Status != 500 {
 			t.Errorf("%d attempts, %d requests, status %d", fail.Attempts, len(server.Asked()), fail.Status)
 		}
-		if diff := cmp.Diff(strings.Fields(strings.Repeat("unavailable ", 4)), strings.Fields(strings.ReplaceAll(strings.Join(m.outcomes(), " "), "default", ""))); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, strings.Fields(strings.Repeat("unavailable ", 4)), strings.Fields(strings.ReplaceAll(strings.Join(m.outcomes(), " "), "default", "")))
 	})
 }
 
@@ -467,9 +455,7 @@ func TestConfigurationChangesUnderRunningCalls(t *testing.T) {
 			old <- fmt.Sprint(got.Text, err)
 		}()
 		synctest.Wait()
-		if err := e.Set(single(func(m *llm.ModelConfig) { m.Model = "other" })); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, e.Set(single(func(m *llm.ModelConfig) { m.Model = "other" })))
 		if err := e.Set(single(func(m *llm.ModelConfig) { m.BaseURL = "ftp://x" })); err == nil {
 			t.Error("a faulty configuration was taken")
 		}

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -171,10 +170,7 @@ func TestKeysAreNeverShown(t *testing.T) {
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("model", "key", secret, "config", config)
 	asJSON := musttest.JSON(t, config)
-	asYAML, err := yaml.Marshal(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	asYAML := musttest.Get(yaml.Marshal(config))(t)
 	for _, shown := range []string{
 		fmt.Sprint(secret), fmt.Sprintf("%v %+v %#v %s %q", config, config, config, secret, secret), log.String(), string(asJSON), string(asYAML),
 		llm.Mask("a my-very-own-key-without-form b", redact.New(string(secret))),
@@ -246,9 +242,7 @@ local: {base_url: "http://localhost:11434/v1", api: chat, structured: json_objec
 	var config llm.Config
 	decoder := yaml.NewDecoder(strings.NewReader(good))
 	decoder.KnownFields(true)
-	if err := decoder.Decode(&config); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, decoder.Decode(&config))
 	if err := config.Validate(); err != nil || config["default"].Timeout != 90*time.Second || *config["default"].Retries != 0 {
 		t.Errorf("%+v, %v", config, err)
 	}
@@ -273,9 +267,7 @@ local: {base_url: "http://localhost:11434/v1", api: chat, structured: json_objec
 	want := strings.Fields(`a.base_url a.api a.structured a.temperature a.max_tokens a.timeout a.idle a.max_wait a.retries
 		a.limits.concurrency a.limits.requests_per_minute a.limits.tokens_per_minute a.price.prompt a.price.completion a.price.cached
 		a.fallback[0] a.fallback[2] a.fallback_on[0] a.headers b.base_url`)
-	if diff := cmp.Diff(want, fields); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, fields)
 	if !strings.Contains(faults[0].Hint, "OPENAI_BASE_URL") {
 		t.Errorf("the fault of an address does not say how to write it: %q", faults[0].Hint)
 	}

@@ -92,18 +92,10 @@ func FuzzCutAnywhere(f *testing.F) {
 			choice(`{"content":` + string(musttest.JSON(t, text)) + `}`),
 			calls(`{"index":0,"id":"a","function":{"name":"look","arguments":` + string(musttest.JSON(t, args)) + `}}`), end("tool_calls"),
 		}
-		want, err := once(t, true, "text/event-stream", sse(whole...))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := once(t, true, "text/event-stream", sse(append(chunks, end("tool_calls"))...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := musttest.Get(once(t, true, "text/event-stream", sse(whole...)))(t)
+		got := musttest.Get(once(t, true, "text/event-stream", sse(append(chunks, end("tool_calls"))...)))(t)
 		want.Took, got.Took = 0, 0
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, want, got)
 		chunks = append(chunks, calls(`{"index":1,"id":"b","function":{"name":"look","arguments":"{"}}`)) // A whole call would be an end.
 		if _, err := once(t, true, "text/event-stream", sse(chunks...)); llm.ClassOf(err) != llm.StreamCut || err == nil {
 			t.Errorf("a stream without a reason: %v", err)

@@ -12,10 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // gauge counts the requests that are under way: from being sent until their body is closed.
@@ -91,9 +90,7 @@ func TestNoMoreRequestsAreUnderWayThanAllowed(t *testing.T) {
 func TestRequestsPerMinuteComeAtOnceAndThenEvenly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, _ := crowd(t, 5, llm.RateLimits{RequestsPerMinute: 2}, llmtest.Answer{Text: "x"})
-		if diff := cmp.Diff([]float64{0, 0, 30, 60, 90}, began); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, []float64{0, 0, 30, 60, 90}, began)
 	})
 }
 
@@ -144,9 +141,7 @@ func TestTokensBeyondTheEstimateDelayLaterCalls(t *testing.T) {
 		}), nil)
 		start := time.Now()
 		for range 2 {
-			if _, err := e.Do(t.Context(), ask("hi"), nil); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Get(e.Do(t.Context(), ask("hi"), nil))(t)
 		}
 		// 1,200 used of 600 is a debt of a minute, and the next prompt is paid before it is sent.
 		if took := time.Since(start); took < time.Minute || took > 61*time.Second {
@@ -161,9 +156,7 @@ func TestLimitsThatWouldHoldACallBeyondItsDeadlineFailItAtOnce(t *testing.T) {
 		e := engine(t, server, single(func(m *llm.ModelConfig) {
 			m.Limits, m.MaxWait = llm.RateLimits{RequestsPerMinute: 1, Concurrency: 1}, time.Hour
 		}), nil)
-		if _, err := e.Do(t.Context(), ask("hi"), nil); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(e.Do(t.Context(), ask("hi"), nil))(t)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		for range 3 { // A refused call leaves the limits as it found them.
@@ -234,10 +227,7 @@ func TestCostIsStatedElsePricedElseUnknown(t *testing.T) {
 					}), m)
 					r := ask("hi")
 					r.Stream = stream
-					got, err := e.Do(t.Context(), r, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					got := musttest.Get(e.Do(t.Context(), r, nil))(t)
 					shown := "nil"
 					if got.CostUSD != nil {
 						shown = fmt.Sprintf("%.10g", *got.CostUSD)
@@ -256,9 +246,7 @@ func TestCostIsStatedElsePricedElseUnknown(t *testing.T) {
 
 func TestTokensOfTheMeterAddUpToTheBill(t *testing.T) {
 	o := llm.Observation{Usage: llm.Usage{Prompt: 100, Cached: 60, Completion: 20, Reasoning: 8}}
-	if diff := cmp.Diff(map[string]int{"prompt": 40, "cached": 60, "completion": 12, "reasoning": 8}, o.Tokens()); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, map[string]int{"prompt": 40, "cached": 60, "completion": 12, "reasoning": 8}, o.Tokens())
 }
 
 func TestAFailedAttemptIsBilledToo(t *testing.T) {
@@ -283,9 +271,7 @@ func TestLimitsOutliveAChangeThatLeavesThemAlone(t *testing.T) {
 			config llm.Config
 			free   bool
 		}{{limited(1, 10), true}, {limited(1, 20), false}, {limited(2, 20), true}} {
-			if err := e.Set(step.config); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, e.Set(step.config))
 			_, err := e.Do(t.Context(), ask("hi"), nil)
 			if step.free && err != nil {
 				t.Error(err)

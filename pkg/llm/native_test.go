@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -136,9 +134,7 @@ func told(t *testing.T, got llm.Response, err error, text, reasoning string, cal
 	if err != nil || got.Text != text || got.Reasoning != reasoning {
 		t.Errorf("%+v, %v; want %q, %q", got, err, text, reasoning)
 	}
-	if diff := cmp.Diff(calls, made); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, calls, made)
 }
 
 // chunkOf is a chunk of Gemini with parts and, unless it is empty, a finish reason.
@@ -285,12 +281,8 @@ func TestSignedThoughtsGoBackUnchanged(t *testing.T) {
 			r.Messages = append(r.Messages, llm.Result(kept.Calls[i].ID, "seen "+kept.Calls[i].Args))
 		}
 		for model, want := range map[string]string{c.model: c.own, c.model + "-x": c.others} {
-			if err := e.Set(named(model)); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := e.Do(t.Context(), r, nil); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, e.Set(named(model)))
+			musttest.Get(e.Do(t.Context(), r, nil))(t)
 			asked := server.Asked()
 			if got := turnOf(t, asked[len(asked)-1].Body, 1); got != want {
 				t.Errorf("%s to %s:\n%s\nwant\n%s", c.api, model, got, want)
@@ -404,13 +396,8 @@ func TestWhatAModelRejectsIsLearnedInEveryDialect(t *testing.T) {
 				r.Effort = "high"
 			}
 			for range 2 {
-				got, err := e.Do(t.Context(), r, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(c.want, got.Dropped); diff != "" {
-					t.Error(diff)
-				}
+				got := musttest.Get(e.Do(t.Context(), r, nil))(t)
+				musttest.Equal(t, c.want, got.Dropped)
 			}
 			if n := len(server.Asked()); n != c.asked {
 				t.Errorf("%d requests, want %d: %s", n, c.asked, server.Asked()[n-1].Body)

@@ -3,9 +3,8 @@ package llm_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // proves V-T16
@@ -27,7 +26,5 @@ func TestPiecesOfAnAnswerKeepTheirItemsAndJoin(t *testing.T) {
 		{Item: "draft/1", Text: "anew"},
 		{Item: "draft/1", Offset: 4, Text: "!"},
 	}
-	if diff := cmp.Diff(want, told); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, told)
 }

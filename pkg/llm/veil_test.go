@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // keys is a configuration with two models: the key of one has no known form, that of the other is a word instead of a key.
@@ -32,13 +33,10 @@ func TestNoKeyIsSaidThoughtOrTold(t *testing.T) {
 			r := ask("hi")
 			r.Stream, r.Tools = chunk > 0, []llm.Tool{{Name: "look"}}
 			var said, thought strings.Builder
-			got, err := engine(t, server, keys(api), nil).Do(t.Context(), r, func(d llm.Delta) {
+			got := musttest.Get(engine(t, server, keys(api), nil).Do(t.Context(), r, func(d llm.Delta) {
 				said.WriteString(d.Text)
 				thought.WriteString(d.Reasoning)
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			if got.Text != want || got.Reasoning != "it is ********" || got.Calls[0].Args != `{"q":"********"}` {
 				t.Errorf("%s by %d:\n%s\n%s\n%s", api, chunk, got.Text, got.Reasoning, got.Calls[0].Args)
 			}

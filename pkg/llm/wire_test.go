@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/goldentest"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // keyHeader and keyValue are how each dialect sends the key.
@@ -75,21 +76,14 @@ func TestRequestsOnTheWire(t *testing.T) {
 							t.Errorf("%s: %q", header, got)
 						}
 					}
-					golden(t, name, q.Body)
+					var shown bytes.Buffer
+					musttest.Do(t, json.Indent(&shown, q.Body, "", "  "))
+					shown.WriteByte('\n')
+					goldentest.Same(t, filepath.Join("testdata", "wire", name+".json"), shown.String())
 				})
 			}
 		}
 	}
-}
-
-func golden(t *testing.T, name string, body []byte) {
-	t.Helper()
-	var shown bytes.Buffer
-	if err := json.Indent(&shown, body, "", "  "); err != nil {
-		t.Fatal(err)
-	}
-	shown.WriteByte('\n')
-	goldentest.Same(t, filepath.Join("testdata", "wire", name+".json"), shown.String())
 }
 
 func TestTheLimitOfTokensHasTheNameThatTheProviderKnows(t *testing.T) {
@@ -100,9 +94,7 @@ func TestTheLimitOfTokensHasTheNameThatTheProviderKnows(t *testing.T) {
 		server := llmtest.New(llmtest.Say(llmtest.Answer{Text: "ok"}))
 		doer := redirect{server}
 		e := engine(t, doer, single(func(m *llm.ModelConfig) { m.BaseURL, m.MaxTokens = base, 9 }), nil)
-		if _, err := e.Do(t.Context(), ask("hi"), nil); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(e.Do(t.Context(), ask("hi"), nil))(t)
 		var sent map[string]any
 		if err := json.Unmarshal(server.Asked()[0].Body, &sent); err != nil || sent[want] != 9.0 || len(sent) != 4 {
 			t.Errorf("%q: sent %v, want %s", base, sent, want)

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/store"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // bucket is a Bucket in memory. Its race is called before each write.
@@ -56,19 +55,12 @@ func (b *bucket) Remove(ctx context.Context, key string, revision uint64) error 
 
 func add(t *testing.T, s Store, id, text string) bool {
 	t.Helper()
-	added, err := s.Remember(t.Context(), "ann", "clerk", Fact{ID: id, Text: text})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return added
+	return musttest.Get(s.Remember(t.Context(), "ann", "clerk", Fact{ID: id, Text: text}))(t)
 }
 
 func texts(t *testing.T, s Store) (list []string) {
 	t.Helper()
-	facts, err := s.Recall(t.Context(), "ann", "clerk")
-	if err != nil {
-		t.Fatal(err)
-	}
+	facts := musttest.Get(s.Recall(t.Context(), "ann", "clerk"))(t)
 	for _, f := range facts {
 		list = append(list, f.Text)
 	}
@@ -80,9 +72,7 @@ func TestAFactIsAddedOnceAndTheOldestGivesWay(t *testing.T) {
 	if !add(t, s, "1", " one \n fact ") || add(t, s, "1", "another text") || add(t, s, "2", "One fact") {
 		t.Error("a repeat is new, or a new fact is not")
 	}
-	if d := cmp.Diff([]string{"one fact"}, texts(t, s)); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, []string{"one fact"}, texts(t, s))
 	for i := range MaxFacts {
 		add(t, s, fmt.Sprint("n", i), fmt.Sprint("fact ", i))
 	}
@@ -102,9 +92,7 @@ func TestTwoWritersLoseNothing(t *testing.T) {
 	s := New(b)
 	b.race = func() { add(t, s, "1", "first") }
 	add(t, s, "2", "second")
-	if d := cmp.Diff([]string{"second", "first"}, texts(t, s)); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, []string{"second", "first"}, texts(t, s))
 }
 
 func TestFactsAreEditedForgottenAndSwitchedOff(t *testing.T) {
@@ -122,19 +110,13 @@ func TestFactsAreEditedForgottenAndSwitchedOff(t *testing.T) {
 		t.Errorf("%+v %v", f, err)
 	}
 	for _, expert := range []string{"", "clerk"} {
-		if err := s.Switch(t.Context(), "ann", expert, true); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, s.Switch(t.Context(), "ann", expert, true))
 		if _, err := s.Remember(t.Context(), "ann", "clerk", Fact{ID: "3", Text: "three"}); !errors.Is(err, ErrOff) || texts(t, s) != nil {
 			t.Errorf("off for %q: %v, %v", expert, err, texts(t, s))
 		}
-		if err := s.Switch(t.Context(), "ann", expert, false); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, s.Switch(t.Context(), "ann", expert, false))
 	}
-	if d := cmp.Diff([]string{"two", "uno"}, texts(t, s)); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, []string{"two", "uno"}, texts(t, s))
 	if n, err := s.Forget(t.Context(), "ann", "clerk", "aa2"); n != 1 || err != nil {
 		t.Errorf("%d %v", n, err)
 	}

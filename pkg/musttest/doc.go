@@ -1,2 +1,3 @@
-// Package musttest has the steps with files and JSON that must succeed for a test to continue: an error fails the test.
+// Package musttest has steps that must succeed for a test to continue, with files, JSON or anything else: an error fails the
+// test. Equal compares what a test gets with what it wants.
 package musttest

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // T is a test, benchmark or property that can fail. It is used in the goroutine of the test only.
@@ -13,15 +15,40 @@ type T interface {
 	Fatal(args ...any)
 }
 
+// Do fails the test if a step fails: Do(t, file.Close()).
+func Do(t T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Get returns the value of a step, and fails the test if the step fails: file := Get(os.Open(path))(t).
+func Get[V any](value V, err error) func(T) V {
+	return func(t T) V {
+		t.Helper()
+		Do(t, err)
+		return value
+	}
+}
+
+// Equal reports what a test got if it differs from what it wants; the test continues.
+func Equal(t interface {
+	Helper()
+	Errorf(format string, args ...any)
+}, want, got any, options ...cmp.Option,
+) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, options...); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // Write writes a file that only the user may read, and the folders above it.
 func Write[Text ~string | ~[]byte](t T, path string, text Text) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	Do(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // Temp writes a file into a new folder of the test and returns its path.
@@ -44,27 +71,17 @@ func Files(t T, dir string, files map[string]string) string {
 // Read returns the content of a file.
 func Read(t T, path string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return Get(os.ReadFile(path))(t)
 }
 
 // JSON encodes a value.
 func JSON(t T, value any) []byte {
 	t.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return Get(json.Marshal(value))(t)
 }
 
 // Decode reads JSON into the value that a pointer points to.
 func Decode(t T, text []byte, into any) {
 	t.Helper()
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
+	Do(t, json.Unmarshal(text, into))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/moment/momenttest"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // told returns what the next run learns about the previous one, with the result of that run if the schedule has not stored it.
@@ -19,10 +20,7 @@ func (s *tape) told(elsewhere string) string {
 	if len(starts) != 1 {
 		s.t.Fatalf("%d runs are to begin", len(starts))
 	}
-	r, err := s.plan.Job(starts[0].Key, json.RawMessage(elsewhere))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	r := musttest.Get(s.plan.Job(starts[0].Key, json.RawMessage(elsewhere)))(s.t)
 	if want := map[string]string{"team": "ops", Label: "s"}; r.ID != schedule.JobID("s", starts[0].Key) || !cmp.Equal(want, r.Labels) {
 		s.t.Errorf("job %s with labels %v", r.ID, r.Labels)
 	}
@@ -48,9 +46,7 @@ func TestARunIsToldOfTheLatestBeforeItThatHasFinished(t *testing.T) {
 	step := func(want, elsewhere string, status events.Status, result string) {
 		t.Helper()
 		s.fire(0)
-		if diff := cmp.Diff(want, s.told(elsewhere)); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, want, s.told(elsewhere))
 		s.end(status, result)
 	}
 	step("null", `"x"`, events.Finished, `{"n":1}`)

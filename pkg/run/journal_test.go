@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
@@ -79,9 +80,7 @@ func TestTheJournalDecidesWhoWorks(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := run.Read(test.journal).Admit(test.run, run.Claimant{Owner: "a", Now: test.now})
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, test.want, got)
 		})
 	}
 }

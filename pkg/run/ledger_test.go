@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
@@ -112,9 +113,7 @@ func TestADecisionClosesNoOtherIntent(t *testing.T) {
 			for _, u := range x.Unresolved {
 				open = append(open, u.Seq)
 			}
-			if diff := cmp.Diff(test.open, open); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, test.open, open)
 		})
 	}
 }

@@ -275,7 +275,7 @@ func (w *state) pass() (bool, error) {
 	}
 	w.now++
 	for i := range w.runners {
-		if w.holds(i) && !w.down && w.now >= w.expiry(i) {
+		if w.holds(i) && !w.down && w.now >= (max(w.renewed(i), w.since)+leaseLong) {
 			w.runners[i].lapsed = true
 		}
 	}
@@ -284,11 +284,6 @@ func (w *state) pass() (bool, error) {
 
 // holds reports whether a runner is at work behind a claim, as far as it knows.
 func (w *state) holds(i int) bool { return w.runners[i].at >= claimed_ }
-
-// expiry returns when the lease of a runner's claim ends, by what really happened.
-func (w *state) expiry(i int) int {
-	return max(w.renewed(i), w.since) + leaseLong
-}
 
 // renewed returns when a runner last claimed or renewed.
 func (w *state) renewed(i int) (at int) {

@@ -5,14 +5,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/schema"
 )
 
 func TestEveryMisfitIsTold(t *testing.T) {
-	s, err := schema.Read([]byte(`{"type":"object","required":["n","why"],"properties":{"n":{"type":"integer","minimum":1}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(schema.Read([]byte(`{"type":"object","required":["n","why"],"properties":{"n":{"type":"integer","minimum":1}}}`)))(t)
 	for value, want := range map[string][]string{
 		`{"n":1,"why":"x"}`: nil,
 		`{"n":0}`:           {"/: missing property 'why'", "/n: minimum: got 0, want 1"},

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/seal"
 )
 
@@ -18,19 +19,9 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func key(t *testing.T) *seal.Key {
 	t.Helper()
-	pair, err := nkeys.CreateUser()
-	if err != nil {
-		t.Fatal(err)
-	}
-	seed, err := pair.Seed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := seal.Read(seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
+	pair := musttest.Get(nkeys.CreateUser())(t)
+	seed := musttest.Get(pair.Seed())(t)
+	return musttest.Get(seal.Read(seed))(t)
 }
 
 // sealed is an answer that was signed at noon.
@@ -155,9 +146,7 @@ func asked(t *testing.T, k *seal.Key, rights []string) *events.Message {
 	if rights != nil {
 		seal.Narrow(m.Header, rights)
 	}
-	if err := k.Seal(m, noon); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, k.Seal(m, noon))
 	return m
 }
 
@@ -220,10 +209,7 @@ func TestTheSignatureCoversTheRightsInTheFormOfEveryRelease(t *testing.T) {
 	m := asked(t, k, []string{"submitter"})
 	parts := strings.Fields(m.Get(seal.Header))
 	statement := "jobgraph seal v1\njobs.request\n\n" + m.Get(events.HeaderType) + "\n" + parts[2] + "\n44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
-	public, err := nkeys.FromPublicKey(parts[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	public := musttest.Get(nkeys.FromPublicKey(parts[1]))(t)
 	signature, err := base64.RawURLEncoding.DecodeString(parts[3])
 	if err != nil || parts[0] != "v1" || public.Verify([]byte(statement), signature) != nil {
 		t.Errorf("%s does not sign %q (%v)", m.Get(seal.Header), statement, err)

@@ -79,17 +79,12 @@ var texts = []string{
 func TestTheLanguageIsThatOfTheStandardLibrary(t *testing.T) {
 	for _, text := range texts {
 		for name, data := range map[string]any{"a struct": sample(), "a pointer": new(sample()), "nil": nil, "a map": map[string]any{"Name": "n", "Words": []string{"w"}, "Is": false}} {
-			compare(t, text, name, data)
+			want, wantErr := oracle(text, data)
+			got, err := ours(text, data)
+			if (err == nil) != (wantErr == nil) || err == nil && got != want {
+				t.Errorf("%q of %s: got %q, %v; text/template has %q, %v", text, name, got, err, want, wantErr)
+			}
 		}
-	}
-}
-
-func compare(t *testing.T, text, name string, data any) {
-	t.Helper()
-	want, wantErr := oracle(text, data)
-	got, err := ours(text, data)
-	if (err == nil) != (wantErr == nil) || err == nil && got != want {
-		t.Errorf("%q of %s: got %q, %v; text/template has %q, %v", text, name, got, err, want, wantErr)
 	}
 }
 

@@ -179,9 +179,7 @@ func TestEachOtherMessageIsOneOfItsSubject(t *testing.T) {
 func compacted(t *testing.T, text []byte) json.RawMessage {
 	t.Helper()
 	var short bytes.Buffer
-	if err := json.Compact(&short, text); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, json.Compact(&short, text))
 	return short.Bytes()
 }
 

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
@@ -27,9 +25,7 @@ func TestEachRoleMayDoWhatTheTableOfPermissionsSays(t *testing.T) {
 		}
 		fmt.Fprintf(&got, "%-24s %-8s %s\n", v.Name, v.Effect, strings.Join(may, " "))
 	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, string(want), got.String())
 }
 
 func TestNobodyMayDoAnythingWithoutARole(t *testing.T) {

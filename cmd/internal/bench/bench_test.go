@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/cmd/internal/bench"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // run runs the command and returns its result as JSON.
@@ -28,9 +29,7 @@ func run(t *testing.T, args ...string) []byte {
 func compared(t *testing.T, args ...string) []bench.Comparison {
 	t.Helper()
 	var list []bench.Comparison
-	if err := json.Unmarshal(run(t, args...), &list); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, json.Unmarshal(run(t, args...), &list))
 	return list
 }
 
@@ -88,9 +87,7 @@ func TestWrongFlagsAreReportedTogether(t *testing.T) {
 func reported(t *testing.T, args ...string) map[string]bench.Measure {
 	t.Helper()
 	var list []bench.Report
-	if err := json.Unmarshal(run(t, args...), &list); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, json.Unmarshal(run(t, args...), &list))
 	measures := map[string]bench.Measure{}
 	for _, m := range list[0].Measures {
 		measures[m.Name] = m

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/cmd/internal/bench/baseline"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestAGraphIsReadFromAPlan(t *testing.T) {
@@ -24,9 +25,7 @@ func TestAGraphIsReadFromAPlan(t *testing.T) {
 		`{"subjobs":[{"id":"a","goal":"x","dependencies":["b"]},{"id":"b","goal":"x","dependencies":["a"]}]}`: {fault: "in a circle"},
 	} {
 		path := filepath.Join(t.TempDir(), "plan.json")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		got, err := readDAG(path)
 		if want.fault == "" {
 			if diff := cmp.Diff(want.graph, got); diff != "" || err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/llm/lenient"
 	"github.com/jobgraph/jobgraph/pkg/llm/lenient/mistake"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // The best library for the purpose, on the same corpus. Only this test uses it.
@@ -16,10 +17,7 @@ import (
 // proves C14
 // proves F5
 func TestTheReaderOfModelTextReadsMoreThanTheBestLibrary(t *testing.T) {
-	cases, err := mistake.Cases()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := musttest.Get(mistake.Cases())(t)
 	var theirs, theirsWrong, ours, oursWrong int
 	for _, c := range cases {
 		if text, err := jsonrepair.Repair(c.Text); err == nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/cmd/internal/bench/baseline"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // depth is the length of the longest path, in nodes.
@@ -74,9 +75,7 @@ func TestAHopLastsFromTheLastPredecessor(t *testing.T) {
 	graphs := []baseline.Graph{{nil, {0}, {0, 1}}}
 	starts := [][]int64{{100, 250, 400}}
 	got := hops(graphs, starts)
-	if diff := cmp.Diff([]time.Duration{150, 150}, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []time.Duration{150, 150}, got)
 	if window(starts) != 300 {
 		t.Errorf("window is %v", window(starts))
 	}

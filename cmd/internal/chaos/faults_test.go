@@ -9,22 +9,17 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestMarksAreReadAsTheyAreAdded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "marks")
 	add := func(text string) {
 		t.Helper()
-		file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := file.WriteString(text); err != nil {
-			t.Fatal(err)
-		}
-		if err := file.Close(); err != nil {
-			t.Fatal(err)
-		}
+		file := musttest.Get(os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))(t)
+		musttest.Get(file.WriteString(text))(t)
+		musttest.Do(t, file.Close())
 	}
 	m, now := newMarksFile(path), time.Unix(1000, 0)
 	for i, step := range []struct {

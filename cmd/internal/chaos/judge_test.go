@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
@@ -50,18 +51,13 @@ func (s *scene) judge(t *testing.T) *Report {
 	for _, line := range s.marks {
 		fields := strings.Fields(line)
 		var seconds float64
-		if _, err := fmt.Sscan(fields[3], &seconds); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(fmt.Sscan(fields[3], &seconds))(t)
 		fmt.Fprintf(&text, "%s j s %s %s %d\n", fields[0], fields[1], fields[2], at(seconds).UnixNano())
 	}
 	if err := os.WriteFile(path, []byte(text.String()+"begin j s 1"), 0o600); err != nil { // The last writer was killed.
 		t.Fatal(err)
 	}
-	marks, err := readMarks(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	marks := musttest.Get(readMarks(path))(t)
 	j := &judged{
 		job: "j", marks: marks, answers: map[[2]string]answer{}, experts: map[string]string{"s": s.expert},
 		reports: map[string][]events.Event{"s": s.reports}, report: &Report{},

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
@@ -24,9 +25,7 @@ func TestAnAnswerFollowsTheMarks(t *testing.T) {
 		{"alive", fmt.Sprintf("begin j s 1 10 1000\nalive j s 1 10 %d\n", now+int64(time.Hour)), false, nil},
 	} {
 		path := filepath.Join(t.TempDir(), "marks")
-		if err := os.WriteFile(path, []byte(c.marks), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(path, []byte(c.marks), 0o600))
 		l := newLoad(nil, rand.New(rand.NewPCG(1, 1)), path, false)
 		said := map[string]bool{}
 		for range 30 {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestATourGoesThroughEveryMixUpAndBack(t *testing.T) {
@@ -25,17 +27,9 @@ func TestATourGoesThroughEveryMixUpAndBack(t *testing.T) {
 
 func TestTheQuickExpertWritesDownItsCalls(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "marks")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	q, err := startQuick(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+q.listener.Addr().String(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(path, nil, 0o600))
+	q := musttest.Get(startQuick(path))(t)
+	r := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+q.listener.Addr().String(), nil))(t)
 	r.Header.Set("Idempotency-Key", "j@7/s/2")
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
@@ -47,10 +41,7 @@ func TestTheQuickExpertWritesDownItsCalls(t *testing.T) {
 	if err := q.close(); err != nil {
 		t.Error(err)
 	}
-	marks, err := readMarks(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	marks := musttest.Get(readMarks(path))(t)
 	if list := marks[[2]string{"j", "s"}]; len(list) != 1 || list[0].run != 2 || list[0].end.IsZero() {
 		t.Errorf("%v", marks)
 	}

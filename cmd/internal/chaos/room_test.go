@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -14,10 +15,7 @@ import (
 // publish starts a server on a folder and returns whether it accepted a message, and how many it has.
 func publish(t *testing.T, store string, most int64) (took bool, has uint64) {
 	t.Helper()
-	port, err := freePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	port := musttest.Get(freePort())(t)
 	o := ServerOrder{Name: "server-1", Port: port, Store: store, Most: most}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -28,24 +26,12 @@ func publish(t *testing.T, store string, most int64) (took bool, has uint64) {
 			t.Error(err)
 		}
 	}()
-	nc, err := nats.Connect(fmt.Sprintf("nats://127.0.0.1:%d", port), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	nc := musttest.Get(nats.Connect(fmt.Sprintf("nats://127.0.0.1:%d", port), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond)))(t)
 	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stream, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := musttest.Get(jetstream.New(nc))(t)
+	stream := musttest.Get(js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}}))(t)
 	_, refused := js.Publish(ctx, "s", []byte("a message"))
-	info, err := stream.Info(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := musttest.Get(stream.Info(ctx))(t)
 	return refused == nil, info.State.Msgs
 }
 
@@ -65,9 +51,7 @@ func TestAServerWithoutRoomKeepsWhatItHasAndTakesNothing(t *testing.T) {
 func TestAFullServerIsStartedWithTheLimitAndLaterWithout(t *testing.T) {
 	p := &process{order: &ServerOrder{Name: "server-1", Store: "store"}, args: []string{"bench", "chaos-server", ""}}
 	for _, most := range []int64{noRoom, 0} {
-		if err := p.limit(most); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, p.limit(most))
 		var o ServerOrder
 		if err := json.Unmarshal([]byte(p.args[2]), &o); err != nil || o.Most != most || o.Store != "store" {
 			t.Errorf("%v: %+v, want a limit of %d", err, o, most)

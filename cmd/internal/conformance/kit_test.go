@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -87,9 +88,7 @@ func TestARunnerOfOursKeepsTheWholeContract(t *testing.T) {
 			return events.SubJobReported{}, ctx.Err()
 		}
 	}
-	if diff := cmp.Diff(map[string]conformance.Verdict{}, verdicts(try(t, conformance.Full, ours(long)))); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, map[string]conformance.Verdict{}, verdicts(try(t, conformance.Full, ours(long))))
 }
 
 func TestAWorkerThatAsksAPersonHasNothingToReport(t *testing.T) {
@@ -97,9 +96,7 @@ func TestAWorkerThatAsksAPersonHasNothingToReport(t *testing.T) {
 		return events.SubJobReported{}, &runner.Park{Input: events.InputRequested{Request: "q", Kind: events.InputClarification}}
 	}
 	want := map[string]conformance.Verdict{"reports": conformance.Unseen, "says that long work is in hand": conformance.Unseen}
-	if diff := cmp.Diff(want, verdicts(try(t, conformance.Basic, ours(asks)))); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, verdicts(try(t, conformance.Basic, ours(asks))))
 }
 
 func TestNobodyServesThePool(t *testing.T) {
@@ -199,9 +196,7 @@ func TestEachBreachOfTheFirstLevelIsFound(t *testing.T) {
 		}, map[string]conformance.Verdict{"says that long work is in hand": conformance.Violated}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, verdicts(try(t, conformance.Basic, test.worker.serve))); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, test.want, verdicts(try(t, conformance.Basic, test.worker.serve)))
 		})
 	}
 }
@@ -210,9 +205,7 @@ func TestAWorkerWithoutClaimsIsNotOfTheSecondLevel(t *testing.T) {
 	plain := foreign(func(b *bus.Bus, w *events.Work, d *bus.Delivery) error {
 		return errors.Join(report(b, w.ReportSubject, w.ReportID, success), d.Ack())
 	})
-	if diff := cmp.Diff(quiet("claims the run"), verdicts(try(t, conformance.Full, plain.serve))); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, quiet("claims the run"), verdicts(try(t, conformance.Full, plain.serve)))
 }
 
 func TestClaimsThatMeanNothingAreFound(t *testing.T) {
@@ -230,7 +223,5 @@ func TestClaimsThatMeanNothingAreFound(t *testing.T) {
 		want[rule] = conformance.Violated
 	}
 	want["says that long work is in hand"] = conformance.Unseen
-	if diff := cmp.Diff(want, verdicts(try(t, conformance.Full, careless.serve))); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, verdicts(try(t, conformance.Full, careless.serve)))
 }

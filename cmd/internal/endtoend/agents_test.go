@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -59,7 +60,13 @@ func (c *errand) play(t *testing.T, p play) *played {
 	t.Helper()
 	var got played
 	w := &witness{}
-	y := &tally{shop: openShop(t), asked: map[string]int{}}
+	s := &shop{paid: map[string]int{}, shown: map[string]int{}}
+	server := httptest.NewUnstartedServer(s)
+	server.Config.SetKeepAlivesEnabled(false) // An idle kept-alive connection would block virtual time.
+	server.Start()
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	y := &tally{shop: s, asked: map[string]int{}}
 	dir := t.TempDir()
 	for name, text := range c.cardsOf(y.shop.url) {
 		musttest.Write(t, filepath.Join(dir, name), text)
@@ -86,7 +93,7 @@ func (c *errand) act(s *system, p *play, trap *trap, y *tally, got *played) {
 	s.start(plannerName, nil)
 	first := s.start(runnerName, trap.hook)
 	defer s.attach(trap, first, runnerName)()
-	s.Submit(c.request())
+	s.Submit(events.Request{ID: "j", Goal: c.name, Plan: plan(c.steps...), Limits: c.limits, Inputs: map[string]json.RawMessage{"order": json.RawMessage(`"7"`)}})
 	if p.pause {
 		s.interrupt(trap)
 	}
@@ -158,10 +165,7 @@ func (c *errand) judge(s *system, y *tally, died bool) {
 // replayed replays every conversation of a job from its journals: none differs from its report, and without a death none is
 // incomplete.
 func (s *system) replayed(job string, died bool) {
-	x, err := client.New(s.Bus).Archive().Export(s.Context(), job, time.Now())
-	if err != nil {
-		s.Fatal(err)
-	}
+	x := musttest.Get(client.New(s.Bus).Archive().Export(s.Context(), job, time.Now()))(s)
 	list, err := runner.ReplayAgents(x, "")
 	if err != nil {
 		s.Errorf("nothing to replay: %v", err)

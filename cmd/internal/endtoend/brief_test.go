@@ -72,22 +72,15 @@ func (o *overheard) foreign(s *system, pool string) {
 		return err == nil
 	})
 	s.Cleanup(sub.Stop)
-	list, err := sub.Next(s.Context(), 1)
-	if err != nil {
-		s.Fatal(err)
-	}
+	list := musttest.Get(sub.Next(s.Context(), 1))(s)
 	d := list[0]
 	body := d.Message().Body
 	o.hear("nats", string(body))
 	var w events.Work
 	musttest.Decode(s, body, &w)
 	report := events.Message{Subject: w.ReportSubject, Header: events.Header(events.HeaderMsgID, w.ReportID), Body: []byte(`{"outcome":"SUCCESS","output":1}`)}
-	if _, err := s.Bus.Publish(s.Context(), report, bus.Expect{}); err != nil {
-		s.Fatal(err)
-	}
-	if err := d.Ack(); err != nil {
-		s.Fatal(err)
-	}
+	musttest.Get(s.Bus.Publish(s.Context(), report, bus.Expect{}))(s)
+	musttest.Do(s, d.Ack())
 }
 
 // crew starts a system with an expert of each kind and returns once the job has ended.
@@ -133,36 +126,6 @@ func (s *system) aye(job string) (prompt string) {
 	return prompt
 }
 
-// rebuilt compares the brief of a work message with the one that the client makes from the log; the statuses of other steps depend
-// on the moment.
-func (s *system) rebuilt(job, subjob, message string) {
-	var w events.Work
-	musttest.Decode(s, []byte(message), &w)
-	was, err := brief.Read(w.Brief, nil)
-	if err != nil {
-		s.Fatal(err)
-	}
-	is, err := client.New(s.Bus).Logs().Brief(s.Context(), job, subjob)
-	if err != nil {
-		s.Fatal(err)
-	}
-	for _, b := range []*brief.Brief{was, is} {
-		if b.Place.Status != brief.InProgress || b.Marks.Completed+b.Marks.InProgress+b.Marks.NotStarted+b.Marks.Blocked != len(b.Plan.Steps) {
-			s.Errorf("%+v", b.Marks)
-		}
-		b.Marks = nil
-		for i := range b.Plan.Steps {
-			b.Plan.Steps[i].Status = ""
-		}
-	}
-	if diff := cmp.Diff(was, is, cmpopts.EquateEmpty()); diff != "" {
-		s.Errorf("the brief of the work (-) and that of the log (+):\n%s", diff)
-	}
-	if _, err := client.New(s.Bus).Logs().Brief(s.Context(), job, "none"); !errors.Is(err, client.ErrNotFound) {
-		s.Errorf("a SubJob that does not exist: %v", err)
-	}
-}
-
 // ofEachKind returns independent steps, one for an expert of each kind.
 func ofEachKind() []events.SubJob {
 	one := func(id, title, expert string) events.SubJob {
@@ -192,7 +155,28 @@ func TestAnExpertOfEveryKindIsToldWhatTheJobIsAbout(t *testing.T) {
 			o.hear("command", string(e.Report().Output))
 		}
 	}
-	s.rebuilt("j1", "sail", o.told["nats"])
+	// Compare the brief of a work message with the one that the client makes from the log; the statuses of other steps depend
+	// on the moment.
+	message := o.told["nats"]
+	var w events.Work
+	musttest.Decode(s, []byte(message), &w)
+	was := musttest.Get(brief.Read(w.Brief, nil))(s)
+	is := musttest.Get(client.New(s.Bus).Logs().Brief(s.Context(), "j1", "sail"))(s)
+	for _, b := range []*brief.Brief{was, is} {
+		if b.Place.Status != brief.InProgress || b.Marks.Completed+b.Marks.InProgress+b.Marks.NotStarted+b.Marks.Blocked != len(b.Plan.Steps) {
+			s.Errorf("%+v", b.Marks)
+		}
+		b.Marks = nil
+		for i := range b.Plan.Steps {
+			b.Plan.Steps[i].Status = ""
+		}
+	}
+	if diff := cmp.Diff(was, is, cmpopts.EquateEmpty()); diff != "" {
+		s.Errorf("the brief of the work (-) and that of the log (+):\n%s", diff)
+	}
+	if _, err := client.New(s.Bus).Logs().Brief(s.Context(), "j1", "none"); !errors.Is(err, client.ErrNotFound) {
+		s.Errorf("a SubJob that does not exist: %v", err)
+	}
 	everyone := []string{"Write about boats", "for children 给孩子们", "The plan of boats"}
 	listing := []string{"Look for boats", "Draw a boat", "Count the boats", "chart", "j1", "en-GB"}
 	who := []string{"ann", "harbour", "pier"}
@@ -236,10 +220,7 @@ func TestWhatIsLargeInABriefReachesTheExpertsByReference(t *testing.T) {
 	if len(o.told["nats"]) > 8<<10 || w.BriefRef == nil {
 		t.Errorf("the work message has %d bytes", len(o.told["nats"]))
 	}
-	rest, err := s.Bus.Blobs().Get(s.Context(), "j2", w.BriefRef.Digest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rest := musttest.Get(s.Bus.Blobs().Get(s.Context(), "j2", w.BriefRef.Digest))(t)
 	if b, err := brief.Read(w.Brief, rest); err != nil || b.Request.Context != r.Context || len(b.Plan.Steps) != 300 || b.Plan.Steps[5].Status != brief.InProgress {
 		t.Errorf("%v", err)
 	}

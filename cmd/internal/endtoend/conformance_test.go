@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -22,14 +23,11 @@ import (
 func TestCT1TaggedPlanInProseRuns(t *testing.T) {
 	virtual(t, func(s *system) {
 		s.startAll()
-		text, err := json.Marshal(`I split the work. <decomposition>{
+		text := musttest.Get(json.Marshal(`I split the work. <decomposition>{
 			"subtask_1":{"goal":"gen:","context":"c","completion_criteria":"d","dependencies":[],"assigned_expert":"worker","thinking":"t"},
 			"subtask_2":{"goal":"double:","context":"c","completion_criteria":"d","dependencies":["subtask_1"],"assigned_expert":"worker","thinking":"t"},
 			"subtask_3":{"goal":"sum:","context":"c","completion_criteria":"d","dependencies":["subtask_1","subtask_2"],"assigned_expert":"Worker","thinking":"t"}}
-			</decomposition> That is all.`)
-		if err != nil {
-			t.Fatal(err)
-		}
+			</decomposition> That is all.`))(t)
 		s.Submit(events.Request{ID: "ct1", Goal: "three tasks", Plan: text})
 		end := s.EndedAs("ct1", events.Finished)
 		if string(end.Result) != "[45]" {

@@ -3,7 +3,6 @@
 package endtoend
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -217,8 +216,4 @@ func (c *errand) cardsOf(shop string) map[string]string {
 		"teller.md":  "---\nname: Teller\n" + pay + "reconcile: {url: " + shop + "/did}\n---\n",
 		"cashier.md": "---\nname: Cashier\n" + pay + "---\n",
 	}
-}
-
-func (c *errand) request() events.Request {
-	return events.Request{ID: "j", Goal: c.name, Plan: plan(c.steps...), Limits: c.limits, Inputs: map[string]json.RawMessage{"order": json.RawMessage(`"7"`)}}
 }

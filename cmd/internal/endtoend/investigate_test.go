@@ -30,12 +30,6 @@ func (s *system) looker(paid *int) {
 	}})
 }
 
-// asked waits until the looker is running.
-func (s *system) asked(job string) {
-	s.Helper()
-	s.Await(s.Names.JobEvents(job), func(e events.Event) bool { return e.Kind == events.KindSubJobStarted })
-}
-
 func onePlan() *voice {
 	return &voice{says: `{"subjobs":[{"id":"a","goal":"echo","expert":"worker"}]}`}
 }
@@ -75,7 +69,7 @@ func paidAfterDeath(t *testing.T, dying, other string) (paid int) {
 		dies := s.start(dying, nil)
 		<-time.After(2 * time.Second) // Every card is announced.
 		s.Submit(events.Request{ID: "j", Goal: "g", Profile: "graph"})
-		s.asked("j")
+		s.Await(s.Names.JobEvents("j"), func(e events.Event) bool { return e.Kind == events.KindSubJobStarted })
 		dies.Crash(dies.bus)
 		s.start(dying, nil)
 		s.informed(v, "j")

@@ -34,7 +34,48 @@ func TestAdmittedJobsWaitWhileTheServerStoresNothing(t *testing.T) {
 				end := s.Server.Mute(s.Names.Log, s.Names.Intake, s.Names.Work, s.Names.Journal, "KV_"+s.Names.State, "KV_"+s.Names.Experts, "KV_"+s.Names.Sessions)
 				<-time.After(long)
 				if long > time.Minute {
-					s.saidToBeMute(services)
+					// Check what the services say of a server that stores nothing.
+					for _, one := range services {
+						if reasons := one.Health.Reasons(s.Context()); len(reasons) > 0 {
+							s.Errorf("%s is not ready: %v", one.Name, reasons)
+						}
+						text := ""
+						for _, note := range one.Health.Notes() {
+							if note.Name == "bus" {
+								text = note.Reason
+							}
+						}
+						if !strings.HasPrefix(text, "the server has acknowledged nothing on ") || !strings.Contains(text, "restart it") {
+							s.Errorf("%s says %q", one.Name, text)
+						}
+					}
+					c := client.New(s.Bus)
+					ask := func(id string) error {
+						_, err := c.Ask(s.Context(), events.Request{ID: id, Plan: plan(step("a", "echo"))})
+						return err
+					}
+					if err := ask("tried"); err == nil { // Now and then one is admitted, since only so can it be found out whether the server stores again.
+						s.Error("a request that was not stored was accepted")
+					}
+					err := ask("refused")
+					var f *events.Fault
+					if !errors.Is(err, bus.ErrUnavailable) || !errors.As(err, &f) || f.Field != "disk" || !strings.Contains(f.Cause, "acknowledged nothing on jobs.event") {
+						s.Errorf("a request is answered with %v", err)
+					}
+					if f, err := client.SupplyOf(c).Admission(s.Context()); err != nil || f == nil || f.Field != "disk" {
+						s.Errorf("admission: %v, %v", f, err)
+					}
+					body, fault, err := s.Bus.Services().Request(s.Context(), s.Names.API("why"), []byte(`{"id":"runs"}`))
+					if err != nil || fault != nil {
+						s.Fatal(err, fault)
+					}
+					var why struct {
+						Blockers []graph.Blocker `json:"blockers"`
+					}
+					musttest.Decode(s, body, &why)
+					if len(why.Blockers) < 2 || why.Blockers[0].Code != "disk" || why.Blockers[0].Unblock != bus.MuteHint {
+						s.Errorf("why: %+v", why.Blockers)
+					}
 				}
 				end()
 				s.EndedAs("runs", events.Finished)
@@ -56,51 +97,5 @@ func TestAdmittedJobsWaitWhileTheServerStoresNothing(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// saidToBeMute checks what the services say of a server that stores nothing.
-func (s *system) saidToBeMute(services []*service) {
-	s.Helper()
-	for _, one := range services {
-		if reasons := one.Health.Reasons(s.Context()); len(reasons) > 0 {
-			s.Errorf("%s is not ready: %v", one.Name, reasons)
-		}
-		text := ""
-		for _, note := range one.Health.Notes() {
-			if note.Name == "bus" {
-				text = note.Reason
-			}
-		}
-		if !strings.HasPrefix(text, "the server has acknowledged nothing on ") || !strings.Contains(text, "restart it") {
-			s.Errorf("%s says %q", one.Name, text)
-		}
-	}
-	c := client.New(s.Bus)
-	ask := func(id string) error {
-		_, err := c.Ask(s.Context(), events.Request{ID: id, Plan: plan(step("a", "echo"))})
-		return err
-	}
-	if err := ask("tried"); err == nil { // Now and then one is admitted, since only so can it be found out whether the server stores again.
-		s.Error("a request that was not stored was accepted")
-	}
-	err := ask("refused")
-	var f *events.Fault
-	if !errors.Is(err, bus.ErrUnavailable) || !errors.As(err, &f) || f.Field != "disk" || !strings.Contains(f.Cause, "acknowledged nothing on jobs.event") {
-		s.Errorf("a request is answered with %v", err)
-	}
-	if f, err := client.SupplyOf(c).Admission(s.Context()); err != nil || f == nil || f.Field != "disk" {
-		s.Errorf("admission: %v, %v", f, err)
-	}
-	body, fault, err := s.Bus.Services().Request(s.Context(), s.Names.API("why"), []byte(`{"id":"runs"}`))
-	if err != nil || fault != nil {
-		s.Fatal(err, fault)
-	}
-	var why struct {
-		Blockers []graph.Blocker `json:"blockers"`
-	}
-	musttest.Decode(s, body, &why)
-	if len(why.Blockers) < 2 || why.Blockers[0].Code != "disk" || why.Blockers[0].Unblock != bus.MuteHint {
-		s.Errorf("why: %+v", why.Blockers)
 	}
 }

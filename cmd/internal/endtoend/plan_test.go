@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 )
 
@@ -26,10 +27,7 @@ func TestOT1TwoStepsAreShownCompletedOnceTheyAre(t *testing.T) {
 			}
 			log = append(log, e)
 		}
-		text, err := planner.PlanText(log)
-		if err != nil {
-			s.Fatal(err)
-		}
+		text := musttest.Get(planner.PlanText(log))(s)
 		if !strings.Contains(text, "Progress: 2/2 steps completed (100.0%)\n") || strings.Count(text, "[✓]") != 2 {
 			s.Error(text)
 		}

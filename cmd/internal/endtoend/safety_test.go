@@ -84,13 +84,6 @@ func (f *frame) blind(stream, subjects string) {
 	}
 }
 
-// deaf drops the cancellation of a run on its way to a runner, since core NATS does not guarantee delivery.
-func deaf(f *frame) {
-	if f.verb == "SUB" && strings.HasPrefix(f.subject, cancels) {
-		f.subject = nowhere + ">"
-	}
-}
-
 // through connects services over wires that lack a safety.
 func (s *system) through(off *safety, unheard bool) func(service, id string) *bus.Bus {
 	victims := 0
@@ -103,7 +96,10 @@ func (s *system) through(off *safety, unheard bool) func(service, id string) *bu
 		options := s.Server.Options(id)
 		options.InProcess = &wire{server: s.Server, change: func(f *frame) {
 			if unheard && service == runnerName {
-				deaf(f)
+				// Drop the cancellation of a run on its way to a runner, since core NATS does not guarantee delivery.
+				if f.verb == "SUB" && strings.HasPrefix(f.subject, cancels) {
+					f.subject = nowhere + ">"
+				}
 			}
 			if lacks {
 				off.change(f)

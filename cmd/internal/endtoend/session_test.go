@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
@@ -30,10 +28,7 @@ func (s *system) withAgent(dir, front string, f func(text string) string) *llmte
 // said lists the recorded conversation of a session.
 func (s *system) said(session, user string) (list []string) {
 	s.Helper()
-	page, err := client.New(s.Bus).Conversation(session, user).Page(s.Context(), 0, 100)
-	if err != nil {
-		s.Fatal(err)
-	}
+	page := musttest.Get(client.New(s.Bus).Conversation(session, user).Page(s.Context(), 0, 100))(s)
 	for _, e := range page.Items {
 		list = append(list, string(e.Type)+" "+e.Text)
 	}
@@ -123,12 +118,8 @@ func TestAStepThatIsHandedOffInheritsWhatWasSaidBefore(t *testing.T) {
 				phases[about.Phase]++
 			}
 		}
-		if diff := cmp.Diff([]string{"message Write a letter", "text Done."}, list); diff != "" {
-			t.Error(diff)
-		}
-		if diff := cmp.Diff(map[string]int{"start": 1, "end": 1}, phases); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, []string{"message Write a letter", "text Done."}, list)
+		musttest.Equal(t, map[string]int{"start": 1, "end": 1}, phases)
 	})
 }
 
@@ -142,20 +133,13 @@ func (s *system) ask(r events.Request) client.Receipt {
 		}
 		<-time.After(time.Second) // Virtual.
 	}
-	receipt, err := client.New(s.Bus).Ask(s.Context(), r)
-	if err != nil {
-		s.Fatal(err)
-	}
-	return receipt
+	return musttest.Get(client.New(s.Bus).Ask(s.Context(), r))(s)
 }
 
 // jobs lists the jobs of a session.
 func (s *system) jobs(session, user string) (ids []string) {
 	s.Helper()
-	record, err := client.New(s.Bus).Sessions().As(user).Get(s.Context(), session)
-	if err != nil {
-		s.Fatal(err)
-	}
+	record := musttest.Get(client.New(s.Bus).Sessions().As(user).Get(s.Context(), session))(s)
 	for _, j := range record.Jobs {
 		ids = append(ids, j.ID)
 	}
@@ -213,9 +197,7 @@ func TestTheNextMessageOfASessionIsTheAnswerAlsoAfterARestart(t *testing.T) {
 				} else {
 					s.EndedAs("j1", c.status)
 				}
-				if diff := cmp.Diff(want, s.jobs("s", "ann")); diff != "" {
-					t.Error(diff)
-				}
+				musttest.Equal(t, want, s.jobs("s", "ann"))
 				open := s.Folded("j1").View().Inputs
 				if (len(open) > 0) != c.new {
 					t.Errorf("%d questions are open", len(open))

@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"path"
 	"sync"
-	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 )
@@ -23,16 +21,6 @@ type shop struct {
 	mu    sync.Mutex
 	paid  map[string]int // By order.
 	shown map[string]int // By page.
-}
-
-func openShop(t *testing.T) *shop {
-	s := &shop{paid: map[string]int{}, shown: map[string]int{}}
-	server := httptest.NewUnstartedServer(s)
-	server.Config.SetKeepAlivesEnabled(false) // An idle kept-alive connection would block virtual time.
-	server.Start()
-	t.Cleanup(server.Close)
-	s.url = server.URL
-	return s
 }
 
 // ServeHTTP takes POST /pay/ORDER, shows GET /page/NAME, and answers POST /did, which is a reconcile hook.

@@ -61,7 +61,12 @@ func virtual(t *testing.T, f func(s *system)) {
 	t.Helper()
 	servicetest.Virtual(t, func(_ *testing.T, e *servicetest.Env) {
 		s := &system{Env: e, calls: map[string]int{}, runs: map[string]int{}, settings: scheduler.Default()}
-		s.experts = []runner.Function{s.expert("worker", false, s.work), s.expert("pure", true, s.echo)}
+		s.experts = []runner.Function{s.expert("worker", false, s.work), s.expert("pure", true, func(ctx context.Context, t *runner.Task) (events.SubJobReported, error) {
+			s.mu.Lock()
+			s.runs[runOf(t.Work)]++
+			s.mu.Unlock()
+			return s.act(ctx, t.Work)
+		})}
 		f(s)
 	})
 }
@@ -189,13 +194,6 @@ func (s *system) work(ctx context.Context, t *runner.Task) (events.SubJobReporte
 
 // runOf returns the name of a run.
 func runOf(w *events.Work) string { return w.Job + "/" + w.SubJob + "/" + strconv.Itoa(w.Run) }
-
-func (s *system) echo(ctx context.Context, t *runner.Task) (events.SubJobReported, error) {
-	s.mu.Lock()
-	s.runs[runOf(t.Work)]++
-	s.mu.Unlock()
-	return s.act(ctx, t.Work)
-}
 
 func (s *system) act(ctx context.Context, w *events.Work) (events.SubJobReported, error) {
 	verb, rest, _ := strings.Cut(w.Goal, ":")

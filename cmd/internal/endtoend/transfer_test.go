@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // TestAJobThatIsTakenAlongAtAnyMomentComesToTheSameEnd cuts the export of a job after each of its events, and imports the
@@ -18,7 +17,9 @@ func TestAJobThatIsTakenAlongAtAnyMomentComesToTheSameEnd(t *testing.T) {
 	second := events.Duration(time.Second)
 	for _, c := range []travel{
 		{
-			name: "diamond", on: events.KindInputRequested, say: answered, request: events.Request{
+			name: "diamond", on: events.KindInputRequested, say: func(s *system) {
+				s.say("j", events.KindInputClosed, "q-b", &events.InputClosed{Action: events.Answered, Answer: []byte(`[7]`)})
+			}, request: events.Request{
 				Limits: events.Limits{RetryDelay: &second}, Plan: plan(step("a", "slow:"), step("b", "ask:", "a"), step("c", "fail:1", "a"), step("d", "slow:", "b", "c")),
 			},
 		},
@@ -46,7 +47,8 @@ func TestAJobThatIsTakenAlongAtAnyMomentComesToTheSameEnd(t *testing.T) {
 				s.EndedAs("j", events.Finished)
 				s.settled("j")
 				want = s.outcome("j")
-				whole = s.export("j")
+				x := musttest.Get(client.New(s.Bus).Archive().Export(s.Context(), "j", time.Now()))(s)
+				whole = x
 			})
 			for n := 1; n <= len(whole.Records); n++ {
 				for _, late := range []bool{false, true} {
@@ -56,9 +58,7 @@ func TestAJobThatIsTakenAlongAtAnyMomentComesToTheSameEnd(t *testing.T) {
 							s.Patience = 10 * time.Minute
 							s.startAll()
 							for range 2 {
-								if err := client.New(s.Bus).Archive().Import(s.Context(), x); err != nil {
-									s.Fatal(err)
-								}
+								musttest.Do(s, client.New(s.Bus).Archive().Import(s.Context(), x))
 							}
 							switch said := has(x, events.KindInputClosed); {
 							case c.on == events.KindInputRequested && !said:
@@ -70,9 +70,7 @@ func TestAJobThatIsTakenAlongAtAnyMomentComesToTheSameEnd(t *testing.T) {
 							}
 							s.EndedAs("j", events.Finished)
 							s.settled("j")
-							if diff := cmp.Diff(want, s.outcome("j")); diff != "" {
-								s.Errorf("(-want +got):\n%s", diff)
-							}
+							musttest.Equal(s, want, s.outcome("j"))
 							for subject := range s.calls {
 								if s.calls[subject] > 1 {
 									s.Errorf("%s was made %d times", subject, s.calls[subject])
@@ -95,10 +93,6 @@ type travel struct {
 	say func(s *system)
 }
 
-func answered(s *system) {
-	s.say("j", events.KindInputClosed, "q-b", &events.InputClosed{Action: events.Answered, Answer: []byte(`[7]`)})
-}
-
 func has(x *client.Export, kind events.Kind) bool {
 	for e, err := range x.Events() {
 		if err == nil && e.Kind == kind {
@@ -106,15 +100,6 @@ func has(x *client.Export, kind events.Kind) bool {
 		}
 	}
 	return false
-}
-
-func (s *system) export(job string) *client.Export {
-	s.Helper()
-	x, err := client.New(s.Bus).Archive().Export(s.Context(), job, time.Now())
-	if err != nil {
-		s.Fatal(err)
-	}
-	return x
 }
 
 // cut returns an export as it was after the nth event; with late its journals are from a later time.

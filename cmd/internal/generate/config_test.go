@@ -11,31 +11,18 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
-// sample returns the configuration in the documentation.
-func sample(t *testing.T, root string) string {
-	t.Helper()
+func TestTheSchemaOfTheConfigurationTakesTheDocumentedFileAndNoTypo(t *testing.T) {
+	root := filepath.Join("..", "..", "..")
+	text := musttest.Get(configSchema(root))(t)
+	var schema jsonschema.Schema
+	musttest.Decode(t, text, &schema)
+	resolved := musttest.Get(schema.Resolve(nil))(t)
 	page := musttest.Read(t, filepath.Join(root, "docs", "models.md"))
 	_, rest, _ := strings.Cut(string(page), "```yaml\n")
-	text, _, found := strings.Cut(rest, "```")
+	good, _, found := strings.Cut(rest, "```")
 	if !found {
 		t.Fatal("docs/models.md shows no configuration")
 	}
-	return text
-}
-
-func TestTheSchemaOfTheConfigurationTakesTheDocumentedFileAndNoTypo(t *testing.T) {
-	root := filepath.Join("..", "..", "..")
-	text, err := configSchema(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var schema jsonschema.Schema
-	musttest.Decode(t, text, &schema)
-	resolved, err := schema.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	good := sample(t, root)
 	for config, fits := range map[string]bool{
 		good: true,
 		strings.Replace(good, "price:", "prices:", 1):                                                                                      false,
@@ -50,9 +37,7 @@ func TestTheSchemaOfTheConfigurationTakesTheDocumentedFileAndNoTypo(t *testing.T
 		good + "experts: experts/*.md\n":                                                                                                   false,
 	} {
 		var value any
-		if err := yaml.Unmarshal([]byte(config), &value); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, yaml.Unmarshal([]byte(config), &value))
 		if err := resolved.Validate(value); (err == nil) != fits {
 			t.Errorf("fits %v, want %v: %v\n%s", err == nil, fits, err, config)
 		}

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // Each scenario, feature and weakness of predecessor systems has its test or the reason why it is not built, scenarios and features have
@@ -11,10 +13,7 @@ import (
 //
 // proves F-weakness-j
 func TestNothingOfTheAncestorsIsOpen(t *testing.T) {
-	page, err := conformancePage(filepath.Join("..", "..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := musttest.Get(conformancePage(filepath.Join("..", "..", "..")))(t)
 	listed, others, found := strings.Cut(string(page), "\n## Others\n")
 	if !found {
 		t.Fatal("the page has no part for others")

@@ -7,20 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/cmd/internal/importer"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // read imports one source.
 func read(t *testing.T, path, text string) *importer.Result {
 	t.Helper()
-	r, err := importer.Read([]importer.Source{{Path: path, Text: []byte(text)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return musttest.Get(importer.Read([]importer.Source{{Path: path, Text: []byte(text)}}))(t)
 }
 
 // told returns the notes in short form: verdict, line, key and target.
@@ -59,9 +54,7 @@ func TestAConfigTomlBecomesModelsAndAgents(t *testing.T) {
 		"carried 7 llm.temperature > models.*.temperature", "left 8 llm.api_type >", "carried 10 llm.vision.model > models.vision.model",
 		"left 12 browser.headless >", "mapped 14 runflow.use_data_analysis_agent > experts/data-analysis.md", "left 16 new.thing.a >", "left 16 new.thing.b[0] >",
 	}
-	if diff := cmp.Diff(want, told(r)); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, told(r))
 	config := `version: 1
 models:
   default:
@@ -79,9 +72,7 @@ models:
 experts:
   - experts/*.md
 `
-	if diff := cmp.Diff(config, string(r.Files["jobgraph.yaml"])); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, config, string(r.Files["jobgraph.yaml"]))
 	if card := string(r.Files["experts/manus.md"]); !strings.Contains(card, "max_tokens: 100000\n") || !strings.Contains(card, "  - terminate\n") {
 		t.Error(card)
 	}
@@ -121,9 +112,7 @@ setting: {max_plan_iterations: 2, max_step_num: many}
 		"carried 6 model.default_model > models.default.model", "mapped 6 model.api_key > models.default.key", "carried 6 model.base_url > models.default.base_url",
 		"mapped 7 setting.max_plan_iterations > job.yaml limits.max_plan_rounds", "left 7 setting.max_step_num >",
 	}
-	if diff := cmp.Diff(want, told(r)); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, told(r))
 	config := string(r.Files["jobgraph.yaml"])
 	for _, line := range []string{
 		"- ${SEARCH_API_KEY}\n", "- --token=${SEARCH_TOKEN}\n", "- --mode=$${x}\n", "TAVILY_API_KEY: ${TAVILY_API_KEY}\n", "TOKEN: ${MY_TOKEN}\n",
@@ -174,9 +163,7 @@ func TestAChat2GraphYmlBecomesExpertsWithTheirStepsInOrder(t *testing.T) {
 		"mapped 15 operators[1].instruction > experts/*.md", "carried 17 experts[0].profile.name > experts/design-expert.md name",
 		"carried 17 experts[0].profile.desc > experts/design-expert.md description", "mapped 18 experts[0].workflow > experts/design-expert.md", "left 19 leader >", "left 20 memory >",
 	}
-	if diff := cmp.Diff(want, told(r)); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, told(r))
 	card := `---
 name: Design Expert
 description: Designs schemas
@@ -214,12 +201,8 @@ experts:
 	if len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0].Message, `expert "Design Expert" has lost its tools Reader, which`) || r.Warnings[0].Line == 0 {
 		t.Errorf("%+v", r.Warnings)
 	}
-	if diff := cmp.Diff(config, string(r.Files["jobgraph.yaml"])); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(card, string(r.Files["experts/design-expert.md"])); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, config, string(r.Files["jobgraph.yaml"]))
+	musttest.Equal(t, card, string(r.Files["experts/design-expert.md"]))
 }
 
 // proves C-T11
@@ -238,9 +221,7 @@ func TestAnOperatorWithoutInstructionAndAChainOfSomethingElseAreFaultsWithTheirP
 	for _, f := range faults {
 		got = append(got, f.Error())
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 // proves V-T18
@@ -248,12 +229,9 @@ func TestAgentCardsKeepWhetherTheyMayBePlannedFor(t *testing.T) {
 	one := "{\n\t\"name\": \"Filings\", \"url\": \"http://agents.example.org/a\", \"description\": \"Reads filings.\", \"enabled\": false,\n" +
 		"\t\"skills\": [{\"id\": \"sec\", \"name\": \"SEC\", \"examples\": [\"Read X\"], \"tags\": [\"10-K\"]}],\n" +
 		"\t\"metadata\": {\"hidden\": true, \"planner_passthrough\": true, \"local_agent_class\": \"a:B\"}, \"capabilities\": {\"streaming\": true}\n}"
-	r, err := importer.Read([]importer.Source{
+	r := musttest.Get(importer.Read([]importer.Source{
 		{Path: "a.json", Text: []byte(one)}, {Path: "b.json", Text: []byte(`{"name": "filings", "url": "http://agents.example.org/b", "skills": [7]}`)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	card := `---
 name: Filings
 description: Reads filings. SEC.
@@ -272,9 +250,7 @@ passthrough: true
 ---
 An agent that is reached over A2A.
 `
-	if diff := cmp.Diff(card, string(r.Files["experts/filings.md"])); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, card, string(r.Files["experts/filings.md"]))
 	if second := string(r.Files["experts/filings-2.md"]); !strings.HasPrefix(second, "---\nid: filings-2\nname: filings\nkind: a2a\n") {
 		t.Errorf("the second of the name: %s", second)
 	}
@@ -309,10 +285,7 @@ func TestWhatIsNoConfigurationIsRefusedWithItsPlace(t *testing.T) {
 
 func TestJSONIsReadWithItsEscapesAndKeepsItsLines(t *testing.T) {
 	text := "{\"name\": \"n\", \"url\": \"u\",\n\"description\": \"" + `a\/b \ud83d\ude00 \\ud83d\\ude00 \\\ud83D\uDE00 \t\u00e9 \ud83d. \ude00` + "\",\n\"colour\": \"red\", \"skills\": []}"
-	r, err := importer.Read([]importer.Source{{Path: "a.json", Text: []byte(text)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := musttest.Get(importer.Read([]importer.Source{{Path: "a.json", Text: []byte(text)}}))(t)
 	card := string(r.Files["experts/n.md"])
 	if want := `description: "a/b \U0001F600 \\ud83d\\ude00 \\\U0001F600 \té �. �"`; !strings.Contains(card, want) {
 		t.Errorf("the card lacks %q:\n%s", want, card)

@@ -21,10 +21,7 @@ func report(t *testing.T, found []lint.Finding) {
 }
 
 func TestRepositoryKeepsItsRules(t *testing.T) {
-	tree, err := lint.Load(os.DirFS(root(t)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := musttest.Get(lint.Load(os.DirFS(root(t))))(t)
 	if len(tree.Go) == 0 {
 		t.Fatal("no Go file found: the rules would hold for nothing")
 	}
@@ -94,14 +91,8 @@ func TestCoreNeverDependsOnTheOrderOfAMap(t *testing.T) {
 		for _, name := range p.GoFiles {
 			full := filepath.Join(p.Dir, name)
 			source := musttest.Read(t, full)
-			relative, err := filepath.Rel(top, full)
-			if err != nil {
-				t.Fatal(err)
-			}
-			file, err := parser.ParseFile(fset, filepath.ToSlash(relative), source, parser.ParseComments)
-			if err != nil {
-				t.Fatal(err)
-			}
+			relative := musttest.Get(filepath.Rel(top, full))(t)
+			file := musttest.Get(parser.ParseFile(fset, filepath.ToSlash(relative), source, parser.ParseComments))(t)
 			files = append(files, file)
 		}
 		result, err := check(fset, exports, p.ImportPath, files)

@@ -74,7 +74,7 @@ var law = []room{
 	{dir: "pkg/canvas", may: []string{"pkg/events", "pkg/verb", "pkg/graph", "pkg/run", "pkg/joblog", "pkg/drawing"}},
 	{dir: "pkg/schema", sdk: []string{"github.com/santhosh-tekuri/jsonschema/", "golang.org/x/text/"}},
 	{dir: "pkg/template"},
-	{dir: "pkg/musttest", std: true},
+	{dir: "pkg/musttest", sdk: []string{"github.com/google/go-cmp/"}},
 	{dir: "pkg/goldentest", sdk: []string{"github.com/google/go-cmp/"}},
 	{dir: "pkg/bus", may: []string{"pkg/events", "pkg/run", "pkg/seal", "pkg/musttest"}, sdk: []string{"github.com/nats-io/", "github.com/google/uuid"}},
 	{dir: "pkg/knowledge", may: []string{"pkg/events"}, sdk: []string{"golang.org/x/text/"}},

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/cmd/internal/lint"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // tags are the build tags of this repository; the rules apply to files behind them as well.
@@ -24,10 +25,7 @@ const tags = "e2e,sweep"
 // root is the folder that holds go.work, above the folder of this test.
 func root(t *testing.T) string {
 	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := musttest.Get(os.Getwd())(t)
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
 			return dir

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/cmd/internal/lint"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // loops are functions with one loop each; the comment above each says whether its order can be seen.
@@ -170,14 +171,8 @@ func list(m []int, f func(int)) {
 
 func TestMapOrderTellsLoopsWhoseOrderCanBeSeen(t *testing.T) {
 	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "p.go", loops, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	result, err := check(fset, exportsOf(t, root(t), "maps", "slices", "sort"), "p", []*ast.File{file})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := musttest.Get(parser.ParseFile(fset, "p.go", loops, parser.ParseComments))(t)
+	result := musttest.Get(check(fset, exportsOf(t, root(t), "maps", "slices", "sort"), "p", []*ast.File{file}))(t)
 	want, got := map[string]bool{}, map[string]bool{}
 	for _, finding := range lint.MapOrder(result.fset, result.files, result.info) {
 		got[functionAt(fset, file, finding.Line)] = true

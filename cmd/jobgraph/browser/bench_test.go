@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // BenchmarkFirstPaint measures how long after a navigation the page shows the graph of a job, and the memory of its scripts at that
@@ -109,17 +110,11 @@ func BenchmarkSize(b *testing.B) {
 	if said, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, said)
 	}
-	symbols, err := exec.Command("go", "tool", "nm", "-size", program).Output()
-	if err != nil {
-		b.Fatal(err)
-	}
+	symbols := musttest.Get(exec.Command("go", "tool", "nm", "-size", program).Output())(b)
 	for b.Loop() {
 		loaded, added := 0, 0
 		for _, path := range []string{"/", "/assets/app.js", "/assets/app.css", "/assets/icon.svg"} {
-			r, err := http.NewRequest(http.MethodGet, "http://"+s.http+path, nil)
-			if err != nil {
-				b.Fatal(err)
-			}
+			r := musttest.Get(http.NewRequest(http.MethodGet, "http://"+s.http+path, nil))(b)
 			r.Header.Set("Accept", "text/html,*/*")
 			r.Header.Set("Accept-Encoding", "gzip") // A header that is set by hand leaves the body compressed.
 			r.Header.Set("Authorization", "Bearer "+token)
@@ -136,10 +131,7 @@ func BenchmarkSize(b *testing.B) {
 		}
 		for line := range strings.Lines(string(symbols)) {
 			if f := strings.Fields(line); len(f) > 3 && ours.MatchString(f[3]) {
-				size, err := strconv.Atoi(f[1])
-				if err != nil {
-					b.Fatal(err)
-				}
+				size := musttest.Get(strconv.Atoi(f[1]))(b)
 				added += size
 			}
 		}

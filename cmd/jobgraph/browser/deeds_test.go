@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // Every action of the console is played once: on jobs, steps, plans, questions, schedules, sessions and dead letters.
@@ -33,30 +34,6 @@ func TestEveryAction(t *testing.T) {
 		map[string]any{"id": "pack", "goal": "Pack", "expert": "Clerk"}, map[string]any{"id": "go", "goal": "Go", "expert": "Clerk", "dependencies": []string{"pack"}}, map[string]any{"id": "menu", "goal": "Menu", "expert": "Clerk"},
 	}}, nil)
 	v := look(s, desktop, "/jobs/deeds")
-	stepDeeds(v)
-	planDeeds(s, v)
-	answers(s, v)
-	schedules(s, v)
-	letters(s, v)
-	talk(s, v)
-}
-
-// deed presses a button of the step or job and sends its form.
-func deed(v *view, where, action string, fill func()) {
-	v.Helper()
-	v.click(where+" [data-action]", action)
-	v.see("form.act")
-	v.gone("form.act .loading")
-	if fill != nil {
-		fill()
-	}
-	v.click("form.act button[type=submit]", "")
-	v.gone("form.act")
-}
-
-// stepDeeds stops, retries and fails a step.
-func stepDeeds(v *view) {
-	v.Helper()
 	v.visit("/jobs/deeds?step=pack")
 	v.step("pack", "running")
 	deed(v, ".drawer", "Stop step", func() {
@@ -73,11 +50,7 @@ func stepDeeds(v *view) {
 	})
 	v.step("pack", "failed")
 	v.read(".drawer", "The van is gone")
-}
-
-// planDeeds edits a plan, and forks the job at an event of the past; the two are compared from the list.
-func planDeeds(s *stack, v *view) {
-	v.Helper()
+	// Edit a plan, and fork the job at an event of the past; the two are compared from the list.
 	s.submit("plan", map[string]any{"title": "Plan", "subjobs": []any{map[string]any{"id": "pack", "goal": "Pack", "expert": "Clerk"}, map[string]any{"id": "go", "goal": "Go", "expert": "Clerk", "dependencies": []string{"pack"}}}}, nil)
 	v.visit("/jobs/plan")
 	v.step("pack", "running")
@@ -107,11 +80,6 @@ func planDeeds(s *stack, v *view) {
 	v.click("tr[data-job=plan] input", "")
 	v.click("button", "Compare the two")
 	v.read("main", "Two jobs side by side")
-}
-
-// answers rejects, changes and closes questions, and reviews a plan.
-func answers(s *stack, v *view) {
-	v.Helper()
 	for _, id := range []string{"reject", "change"} {
 		s.submit(id, one("invite", "Scribe", "Write the invitation"), nil)
 	}
@@ -151,11 +119,6 @@ func answers(s *stack, v *view) {
 	v.expression(drawn + " !== ''")
 	v.click("article button", "Accept")
 	v.gone("article")
-}
-
-// schedules runs, pauses, resumes and deletes a schedule.
-func schedules(s *stack, v *view) {
-	v.Helper()
 	s.api(http.MethodPost, "/schedules", map[string]any{"id": "daily", "schedule": map[string]any{"daily_time": "03:00"}, "request": map[string]any{"goal": "Every day", "expert": "Person"}}, nil)
 	v.visit("/schedules")
 	v.click("button", "daily")
@@ -169,33 +132,8 @@ func schedules(s *stack, v *view) {
 	v.click("button", "Delete")
 	v.click("button", "Delete for good")
 	v.read("main", "There are no schedules")
-}
-
-// letters looks at a request that no service could read, and tries it again.
-func letters(s *stack, v *view) {
-	v.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	c, err := client.Connect(ctx, bus.Options{URL: "nats://" + s.nats})
-	if err != nil {
-		v.Fatal(err)
-	}
-	defer c.Close()
-	if err := c.Bus().PublishCore(c.Bus().Names().Request(), nil, []byte(hostile)); err != nil {
-		v.Fatal(err)
-	}
-	v.visit("/letters")
-	v.see(".card .fault")
-	v.click(".card button.title", "")
-	v.read(".card pre", "alert(1)")
-	inert(v, "letters")
-	v.click(".card button", "Try again")
-	v.see(".toast")
-}
-
-// talk sends a message to a session, and changes the theme.
-func talk(s *stack, v *view) {
-	v.Helper()
+	letters(s, v)
+	// Send a message to a session, and change the theme.
 	s.submit("first", one("menu", "Clerk", "Hello"), map[string]any{"session": "talk"})
 	v.visit("/sessions/talk")
 	v.read("main", "Hello")
@@ -205,4 +143,34 @@ func talk(s *stack, v *view) {
 	before := eval[string](v, "document.documentElement.dataset.theme")
 	v.click(".side-foot button", "")
 	v.expression("document.documentElement.dataset.theme !== " + quoted(before))
+}
+
+// deed presses a button of the step or job and sends its form.
+func deed(v *view, where, action string, fill func()) {
+	v.Helper()
+	v.click(where+" [data-action]", action)
+	v.see("form.act")
+	v.gone("form.act .loading")
+	if fill != nil {
+		fill()
+	}
+	v.click("form.act button[type=submit]", "")
+	v.gone("form.act")
+}
+
+// letters looks at a request that no service could read, and tries it again.
+func letters(s *stack, v *view) {
+	v.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c := musttest.Get(client.Connect(ctx, bus.Options{URL: "nats://" + s.nats}))(v)
+	defer c.Close()
+	musttest.Do(v, c.Bus().PublishCore(c.Bus().Names().Request(), nil, []byte(hostile)))
+	v.visit("/letters")
+	v.see(".card .fault")
+	v.click(".card button.title", "")
+	v.read(".card pre", "alert(1)")
+	inert(v, "letters")
+	v.click(".card button", "Try again")
+	v.see(".toast")
 }

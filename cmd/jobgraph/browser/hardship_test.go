@@ -17,6 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // one returns a plan of one step.
@@ -199,9 +200,7 @@ func TestATokenIsRevoked(t *testing.T) {
 	v.do(chromedp.Navigate("http://" + s.http + "/?token=ann-of-the-tests-0123456789abcdef#/jobs/trip"))
 	v.step("pack", "running")
 	v.see("[data-action=stop]")
-	if err := os.WriteFile(filepath.Join(s.dir, "tokens.yaml"), []byte("version: 1\ntokens:\n"+entry("bob", "viewer")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(filepath.Join(s.dir, "tokens.yaml"), []byte("version: 1\ntokens:\n"+entry("bob", "viewer")), 0o600))
 	v.see("#token")
 	s.open("pack")
 	s.finished("trip")
@@ -223,19 +222,13 @@ func TestAFloodOfEvents(t *testing.T) {
 	v.step("pack", "running")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	c, err := client.Connect(ctx, bus.Options{URL: "nats://" + s.nats})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(client.Connect(ctx, bus.Options{URL: "nats://" + s.nats}))(t)
 	defer c.Close()
 	list := make([]events.Message, n)
 	for i := range list {
-		list[i], err = events.Encode(c.Bus().Names(), events.Event{
+		list[i] = musttest.Get(events.Encode(c.Bus().Names(), events.Event{
 			Kind: events.KindSubJobProgressed, ID: fmt.Sprintf("flood-%d", i), Job: "flood", SubJob: "pack", Run: 1, Source: "test", Data: &events.SubJobProgressed{Done: i + 1, Total: n},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 	}
 	for _, err := range c.Bus().PublishAll(ctx, list, bus.Expect{}) {
 		if err != nil {

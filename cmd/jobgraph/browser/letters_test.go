@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // A job in quarantine is listed with the reason and what to do. It leaves the list when it is tried again after the cause was
@@ -18,10 +19,7 @@ func TestJobsInQuarantine(t *testing.T) {
 	s := begin(t, trip())
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	c, err := client.Connect(ctx, bus.Options{URL: "nats://" + s.nats})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(client.Connect(ctx, bus.Options{URL: "nats://" + s.nats}))(t)
 	defer c.Close()
 	s.submit("well", one("menu", "Clerk", "Choose the menu"), nil)
 	restore := map[string]func(){}
@@ -87,22 +85,11 @@ func losePlan(ctx context.Context, s *stack, c *client.Client, id string) (resto
 	})
 	plan := []byte(`{"title":"More","subjobs":[{"id":"pack","goal":"Pack for ` + id + `","title":"Pack for ` + id + `","expert":"clerk"},{"id":"more","goal":"More","title":"More","expert":"clerk","dependencies":["pack"]}]}`)
 	put := func() events.Ref {
-		ref, err := c.Bus().Blobs().Put(ctx, id, plan)
-		if err != nil {
-			s.Fatal(err)
-		}
-		return ref
+		return musttest.Get(c.Bus().Blobs().Put(ctx, id, plan))(s)
 	}
 	ref := put()
-	if err := c.Bus().Blobs().Delete(ctx, id); err != nil {
-		s.Fatal(err)
-	}
-	m, err := events.Encode(c.Bus().Names(), events.Event{Kind: events.KindPlanEdited, ID: id + "/edit", Job: id, Source: "test", Data: &events.PlanEdited{PlanVersion: 1, PlanRef: &ref}})
-	if err != nil {
-		s.Fatal(err)
-	}
-	if _, err := c.Bus().Publish(ctx, m, bus.Expect{}); err != nil {
-		s.Fatal(err)
-	}
+	musttest.Do(s, c.Bus().Blobs().Delete(ctx, id))
+	m := musttest.Get(events.Encode(c.Bus().Names(), events.Event{Kind: events.KindPlanEdited, ID: id + "/edit", Job: id, Source: "test", Data: &events.PlanEdited{PlanVersion: 1, PlanRef: &ref}}))(s)
+	musttest.Get(c.Bus().Publish(ctx, m, bus.Expect{}))(s)
 	return func() { put() }
 }

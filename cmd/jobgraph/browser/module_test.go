@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // The modules of the console keep the rules that are written in TypeScript beside the sources: facts, frames, streams, forms,
@@ -14,10 +15,7 @@ import (
 func TestModules(t *testing.T) {
 	bundle := exec.Command("go", "tool", "esbuild", "../services/gateway/internal/console/test/all.ts", "--bundle", "--target=es2022", "--log-level=warning")
 	bundle.Dir, bundle.Stderr = root()+"/cmd", t.Output()
-	script, err := bundle.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := musttest.Get(bundle.Output())(t)
 	v := launch(t, "", desktop)
 	v.do(chromedp.Navigate("data:text/html,<title>Rules</title>")) // A browser draws no frames for an empty page.
 	eval[bool](v, string(script)+";true")

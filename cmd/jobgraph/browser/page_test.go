@@ -24,6 +24,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // chromium is the path of the browser.
@@ -331,7 +332,5 @@ func picture(v *view, name string) {
 	eval[bool](v, "(document.activeElement.blur(), document.querySelectorAll('.toast button').forEach((b) => b.click()), true)")
 	v.expression("document.fonts.status === 'loaded' && !document.querySelector('.loading, .toast')")
 	shot := get(v, chromedp.CaptureScreenshot())
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), shot, 0o644); err != nil {
-		v.Fatal(err)
-	}
+	musttest.Do(v, os.WriteFile(filepath.Join(dir, name+".png"), shot, 0o644))
 }

@@ -52,15 +52,7 @@ func TestEveryPageByMouseAndByKeyboard(t *testing.T) {
 	v := look(s, desktop, "/jobs")
 	v.read("table.jobs", "evil")
 
-	everyPage(v)
-	byKeyboard(v)
-	act(s, v)
-	revoked(v)
-}
-
-// everyPage opens every page.
-func everyPage(v *view) {
-	v.Helper()
+	// Open every page.
 	for path, want := range map[string]string{
 		"/jobs": "New job", "/jobs?q=evil": "evil", "/jobs?status=STOPPED": "No job matches", "/inbox": "How many", "/sessions": "talk", "/sessions/talk": "evil", "/schedules": "chedule",
 		"/experts": "Clerk", "/letters": "et aside", "/submit": "Goal", "/open": "Drop an export", "/nowhere": "Nothing is here", "/jobs/nobody": "nobody", "/compare/evil/trip": "side by side",
@@ -70,19 +62,6 @@ func everyPage(v *view) {
 		v.read("#app", want)
 		v.gone(".loading")
 	}
-}
-
-// inert fails the test if text written by strangers has become an element of the page.
-func inert(v *view, where string) {
-	v.Helper()
-	if n := eval[int](v, `document.querySelectorAll("#app script, #app img:not([src^='/api/']), #app svg[onload], #app [onerror], #app iframe, #app a[href^='javascript']").length`); n > 0 {
-		v.Errorf("%s: %d elements of a stranger", where, n)
-	}
-}
-
-// byKeyboard finds, reads, answers and stops a job without a mouse.
-func byKeyboard(v *view) {
-	v.Helper()
 	v.visit("/jobs")
 	v.read("table.jobs", "trip")
 	v.keys("/")
@@ -110,11 +89,7 @@ func byKeyboard(v *view) {
 	v.tabTo("form.act button[type=submit]", "Stop")
 	v.keys(kb.Enter)
 	v.read(".job-head", "stopped")
-}
-
-// act uses the actions of a job and its steps.
-func act(s *stack, v *view) {
-	v.Helper()
+	// Use the actions of a job and its steps.
 	s.open("pack", "drive", "menu", "party")
 	v.visit("/jobs/trip")
 	v.click(".page-head button", "Recover")
@@ -142,14 +117,18 @@ func act(s *stack, v *view) {
 	v.write("#act-confirm", "trip")
 	v.click("form.act button[type=submit]", "Delete")
 	v.expression("location.hash === '#/jobs'")
-}
-
-// revoked removes the token and sees the page ask for another.
-func revoked(v *view) {
-	v.Helper()
+	// Remove the token and see the page ask for another.
 	command(v, network.ClearBrowserCookies, cdp.Empty{})
 	v.visit("/experts")
 	v.see("#token")
+}
+
+// inert fails the test if text written by strangers has become an element of the page.
+func inert(v *view, where string) {
+	v.Helper()
+	if n := eval[int](v, `document.querySelectorAll("#app script, #app img:not([src^='/api/']), #app svg[onload], #app [onerror], #app iframe, #app a[href^='javascript']").length`); n > 0 {
+		v.Errorf("%s: %d elements of a stranger", where, n)
+	}
 }
 
 func TestOnAPhone(t *testing.T) {

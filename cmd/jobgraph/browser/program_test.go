@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // patience bounds every wait: a machine may be slow, and a hang is an error.
@@ -110,12 +112,8 @@ func begin(t testing.TB, files map[string]string) *stack {
 	s := &stack{TB: t, dir: t.TempDir(), http: free(t), nats: free(t)}
 	for name, text := range files {
 		path := filepath.Join(s.dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "$DIR", s.dir)), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		musttest.Do(t, os.WriteFile(path, []byte(strings.ReplaceAll(text, "$DIR", s.dir)), 0o755))
 	}
 	s.start()
 	t.Cleanup(s.kill)
@@ -125,10 +123,7 @@ func begin(t testing.TB, files map[string]string) *stack {
 // start starts the process and waits until its gateway is ready.
 func (s *stack) start() {
 	s.Helper()
-	dir, err := programs()
-	if err != nil {
-		s.Fatal(err)
-	}
+	dir := musttest.Get(programs())(s)
 	args := []string{"up", "--no-folder", "--store", filepath.Join(s.dir, "store"), "--sync", "default", "--nats", s.nats, "--http", s.http, "--no-input", "--model", "fake:" + filepath.Join(s.dir, "model.yaml")}
 	if exists(filepath.Join(s.dir, "experts")) {
 		args = append(args, "--experts", filepath.Join(s.dir, "experts"))
@@ -164,9 +159,7 @@ func (s *stack) run(program string, args ...string) (*exec.Cmd, *output) {
 		c.Env = append(c.Env, "JOBGRAPH_TOKENS="+tokens)
 	}
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := c.Start(); err != nil {
-		s.Fatal(err)
-	}
+	musttest.Do(s, c.Start())
 	return c, said
 }
 
@@ -187,10 +180,7 @@ func end(c *exec.Cmd) {
 // runner starts a separate runner for the card Travel in a folder of the stack; the caller may kill it.
 func (s *stack) runner(cards string) *exec.Cmd {
 	s.Helper()
-	dir, err := programs()
-	if err != nil {
-		s.Fatal(err)
-	}
+	dir := musttest.Get(programs())(s)
 	c, said := s.run(filepath.Join(dir, "expert-runner"), "--experts", filepath.Join(s.dir, cards), "--pools", "far", "--http-addr", "off")
 	s.Cleanup(func() {
 		if s.Failed() {
@@ -228,9 +218,7 @@ func (s *stack) until(what string, ok func() bool, more ...func() string) {
 func (s *stack) open(gates ...string) {
 	s.Helper()
 	for _, g := range gates {
-		if err := os.WriteFile(filepath.Join(s.dir, "gate-"+g), nil, 0o600); err != nil {
-			s.Fatal(err)
-		}
+		musttest.Do(s, os.WriteFile(filepath.Join(s.dir, "gate-"+g), nil, 0o600))
 	}
 }
 
@@ -247,9 +235,7 @@ func (s *stack) api(method, path string, body, into any) {
 	if into == nil {
 		return
 	}
-	if err := json.Unmarshal(text, into); err != nil {
-		s.Fatal(err)
-	}
+	musttest.Do(s, json.Unmarshal(text, into))
 }
 
 // ask asks the gateway.
@@ -257,16 +243,10 @@ func (s *stack) ask(method, path string, body any) []byte {
 	s.Helper()
 	var send io.Reader
 	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
-			s.Fatal(err)
-		}
+		text := musttest.Get(json.Marshal(body))(s)
 		send = bytes.NewReader(text)
 	}
-	r, err := http.NewRequest(method, "http://"+s.http+"/api/v1"+path, send)
-	if err != nil {
-		s.Fatal(err)
-	}
+	r := musttest.Get(http.NewRequest(method, "http://"+s.http+"/api/v1"+path, send))(s)
 	r.Header.Set("Authorization", "Bearer "+token)
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {

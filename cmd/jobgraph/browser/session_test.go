@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // trip returns the files of a stack whose job has every kind of step: a program, a person with a form, an agent whose write needs
@@ -158,9 +159,7 @@ func TestTheFirstSession(t *testing.T) {
 
 	// An export, wound back without the server.
 	path := filepath.Join(s.dir, "trip.jsonl")
-	if err := os.WriteFile(path, s.download("/jobs/"+job+"/export"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(path, s.download("/jobs/"+job+"/export"), 0o600))
 	v.visit("/open")
 	v.see("#file")
 	s.kill()

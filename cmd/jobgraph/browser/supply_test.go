@@ -9,8 +9,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// scarce returns the files of a stack with budgets and a model that has a price and a limit of one request per minute.
-func scarce() map[string]string {
+// A pool without its worker, a model at its limits and budgets that are nearly spent are shown on their tabs, and summed up above
+// all tabs.
+func TestWhatWorkNeeds(t *testing.T) {
 	files := trip()
 	files["model.yaml"] = `answers:
   - when: {model: scripted-fast}
@@ -32,13 +33,7 @@ models:
   deep:
     base_url: http://127.0.0.1:9/v1
 `
-	return files
-}
-
-// A pool without its worker, a model at its limits and budgets that are nearly spent are shown on their tabs, and summed up above
-// all tabs.
-func TestWhatWorkNeeds(t *testing.T) {
-	s := begin(t, scarce())
+	s := begin(t, files)
 	far := s.runner("far")
 	v := look(s, desktop, "/experts")
 
@@ -71,7 +66,30 @@ func TestWhatWorkNeeds(t *testing.T) {
 	end(far)
 	s.submit("trip", one("drive", "Travel", "Book the bus"), nil)
 	v.read(".care", "Pool far has no worker and 1 waits: start a runner with --pools far")
-	byKeys(v)
+	// Go through the tabs, asks for the budgets of a session and returns to the pools, without a mouse.
+	v.keys("/")
+	v.expression("document.activeElement.id === 'search'")
+	v.keys("Book")
+	v.read(".tab-body", "Travel")
+	v.expression("document.querySelectorAll('.expert').length === 1")
+	v.visit("/experts?tab=budgets")
+	v.tabTo("[role=tab]", "Budgets")
+	v.keys(kb.ArrowRight)
+	v.expression("document.activeElement.id === 'tab-experts'")
+	v.keys(kb.ArrowLeft)
+	v.expression("document.activeElement.id === 'tab-budgets'")
+	v.tabTo("select", "")
+	v.keys("S")
+	v.tabTo("#budget-of", "")
+	v.keys("talk")
+	eval[bool](v, "(window.drawn = false, dispatchEvent(new HashChangeEvent('hashchange')), requestAnimationFrame(() => requestAnimationFrame(() => (window.drawn = true))), true)")
+	v.expression("window.drawn") // Text that was not sent yet must survive.
+	v.keys(kb.Enter)
+	v.read("tr[data-row='session talk']", "$0.85")
+	v.tabTo("[role=tab]", "Budgets")
+	v.keys(kb.ArrowLeft, kb.ArrowLeft)
+	v.expression("document.activeElement.id === 'tab-pools'")
+	v.read("tr[data-row=far]", "no worker")
 	picture(v, "supply")
 
 	// Ask for a job that does not exist, and for the command at a terminal.
@@ -94,40 +112,6 @@ func TestWhatWorkNeeds(t *testing.T) {
 	v.visit("/experts?tab=pools")
 	v.read("tr[data-row=far]", "has workers")
 	v.expression("![...document.querySelectorAll('.care')].some((e) => e.innerText.includes('Pool far'))")
-}
-
-// byKeys goes through the tabs, asks for the budgets of a session and returns to the pools, without a mouse.
-func byKeys(v *view) {
-	v.Helper()
-	v.keys("/")
-	v.expression("document.activeElement.id === 'search'")
-	v.keys("Book")
-	v.read(".tab-body", "Travel")
-	v.expression("document.querySelectorAll('.expert').length === 1")
-	v.visit("/experts?tab=budgets")
-	v.tabTo("[role=tab]", "Budgets")
-	v.keys(kb.ArrowRight)
-	v.expression("document.activeElement.id === 'tab-experts'")
-	v.keys(kb.ArrowLeft)
-	v.expression("document.activeElement.id === 'tab-budgets'")
-	v.tabTo("select", "")
-	v.keys("S")
-	v.tabTo("#budget-of", "")
-	v.keys("talk")
-	redrawn(v) // Text that was not sent yet must survive.
-	v.keys(kb.Enter)
-	v.read("tr[data-row='session talk']", "$0.85")
-	v.tabTo("[role=tab]", "Budgets")
-	v.keys(kb.ArrowLeft, kb.ArrowLeft)
-	v.expression("document.activeElement.id === 'tab-pools'")
-	v.read("tr[data-row=far]", "no worker")
-}
-
-// redrawn makes the page draw itself again.
-func redrawn(v *view) {
-	v.Helper()
-	eval[bool](v, "(window.drawn = false, dispatchEvent(new HashChangeEvent('hashchange')), requestAnimationFrame(() => requestAnimationFrame(() => (window.drawn = true))), true)")
-	v.expression("window.drawn")
 }
 
 // onAPhone checks that each tab fits a phone.

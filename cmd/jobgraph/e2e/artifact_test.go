@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // A file of 1 GiB passes from a workspace by its digest through two more SubJobs and out of the job; no service uses a
@@ -58,16 +59,10 @@ func TestAnArtifactOfAGigabyteGoesThroughThreeSubJobsWithoutBeingHeldInMemory(t 
 		t.Errorf("fetched a file of digest %s, want %s", got, digest)
 	}
 	for _, p := range s.services {
-		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		status := musttest.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid)))(p.t)
 		_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
 		line, _, _ := strings.Cut(string(rest), " kB")
-		kib, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		kib := musttest.Get(strconv.ParseInt(strings.TrimSpace(line), 10, 64))(p.t)
 		peak := kib << 10
 		t.Logf("%s: %d MiB in memory at most", p.name, peak>>20)
 		if peak > most {
@@ -89,21 +84,14 @@ func (s *stack) told(job, subjob string) string {
 // read decodes the output of a command into a value.
 func (s *stack) read(value any, args ...string) {
 	s.t.Helper()
-	if err := json.Unmarshal([]byte(s.cli(append(args, "-o", "json")...).out), value); err != nil {
-		s.t.Fatal(err)
-	}
+	musttest.Do(s.t, json.Unmarshal([]byte(s.cli(append(args, "-o", "json")...).out), value))
 }
 
 func sumOf(t *testing.T, path string) string {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := musttest.Get(os.Open(path))(t)
 	defer func() { _ = file.Close() }() // Only read.
 	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(io.Copy(sum, file))(t)
 	return fmt.Sprintf("%x", sum.Sum(nil))
 }

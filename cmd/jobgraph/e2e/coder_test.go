@@ -20,6 +20,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/demo"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // The example of the built-in coder.
@@ -38,10 +39,7 @@ type witness struct {
 // watchModel serves the script in a file. A point is the number of tool results in the question.
 func watchModel(t *testing.T, file string, hold ...int) (w *witness, url string) {
 	t.Helper()
-	script, err := llmtest.LoadScript(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := musttest.Get(llmtest.LoadScript(file))(t)
 	w = &witness{model: llmtest.New(script), held: make(chan int, len(hold)), hold: map[int]bool{}, answered: map[int]int{}}
 	for _, point := range hold {
 		w.hold[point] = true
@@ -105,7 +103,22 @@ func TestTheCoderFixesTheBugThroughKills(t *testing.T) {
 			s.finish("fix")
 			inFlight := unrepeated(t, kills, s.calls("fix"))
 			w.once(t, 10)
-			s.proven("fix")
+			// Run the tests of the repository that the coder has returned, and count the earlier runs.
+			dir := s.t.TempDir()
+			names := []string{"balance.sh", "balance.awk", "cents.awk", "test.sh"}
+			for _, name := range names {
+				s.cli("artifacts", "get", "fix", "main/ledger/"+name, "-f", filepath.Join(dir, name)).wants(s.t, 0, "")
+			}
+			musttest.Do(s.t, os.Mkdir(filepath.Join(filepath.Dir(dir), "out"), 0o700))
+			out, err := exec.CommandContext(s.t.Context(), "sh", filepath.Join(dir, "test.sh")).CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "6 cases, 0 failed") {
+				s.t.Errorf("the tests do not pass: %v\n%s", err, out)
+			}
+			s.cli("artifacts", "get", "fix", "main/fix.patch", "-f", "-").wants(s.t, 0, "+\treturn (negative ? -1 : 1)")
+			marks := s.cli("artifacts", "get", "fix", "main/marks", "-f", "-")
+			if want := strings.Repeat("tested\n", 3); marks.out != want {
+				s.t.Errorf("the tests left the marks %q, want %q", marks.out, want)
+			}
 			t.Logf("%d kills, %d calls in flight", len(kills), inFlight)
 		})
 	}
@@ -134,21 +147,14 @@ func (s *stack) boxed(level string) {
 func marking(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "ledger")
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join(coderExample, "ledger"))); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.CopyFS(dir, os.DirFS(filepath.Join(coderExample, "ledger"))))
 	path := filepath.Join(dir, "test.sh")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := musttest.Get(os.ReadFile(path))(t)
 	before, after, ok := strings.Cut(string(text), "failed=0\n")
 	if !ok {
 		t.Fatal("test.sh has no line failed=0")
 	}
-	if err := os.WriteFile(path, []byte(before+"echo tested >>../out/marks\nfailed=0\n"+after), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(path, []byte(before+"echo tested >>../out/marks\nfailed=0\n"+after), 0o600))
 	return dir
 }
 
@@ -157,11 +163,7 @@ func (s *stack) calls(job string) []demo.Call {
 	s.t.Helper()
 	ctx, cancel := s.context()
 	defer cancel()
-	calls, err := demo.Read(ctx, s.bus.Bus(), job, []events.SubJob{{ID: "main"}})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return calls
+	return musttest.Get(demo.Read(ctx, s.bus.Bus(), job, []events.SubJob{{ID: "main"}}))(s.t)
 }
 
 // begun counts how many calls of a tool were begun.
@@ -209,27 +211,5 @@ func (w *witness) once(t *testing.T, points int) {
 		if n != 1 {
 			t.Errorf("%d answers with %d results", n, point)
 		}
-	}
-}
-
-// proven runs the tests of the repository that the coder has returned, and counts the earlier runs.
-func (s *stack) proven(job string) {
-	s.t.Helper()
-	dir := s.t.TempDir()
-	names := []string{"balance.sh", "balance.awk", "cents.awk", "test.sh"}
-	for _, name := range names {
-		s.cli("artifacts", "get", job, "main/ledger/"+name, "-f", filepath.Join(dir, name)).wants(s.t, 0, "")
-	}
-	if err := os.Mkdir(filepath.Join(filepath.Dir(dir), "out"), 0o700); err != nil {
-		s.t.Fatal(err)
-	}
-	out, err := exec.CommandContext(s.t.Context(), "sh", filepath.Join(dir, "test.sh")).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "6 cases, 0 failed") {
-		s.t.Errorf("the tests do not pass: %v\n%s", err, out)
-	}
-	s.cli("artifacts", "get", job, "main/fix.patch", "-f", "-").wants(s.t, 0, "+\treturn (negative ? -1 : 1)")
-	marks := s.cli("artifacts", "get", job, "main/marks", "-f", "-")
-	if want := strings.Repeat("tested\n", 3); marks.out != want {
-		s.t.Errorf("the tests left the marks %q, want %q", marks.out, want)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // supervised mounts a small disk at $0, for itself and its children only, and restarts a program until it ends normally.
@@ -20,10 +22,7 @@ const supervised = `mount -t tmpfs -o size=16m tmpfs "$0" && until "$@"; do slee
 // there is room, the next start continues: nothing accepted is lost.
 func TestAFullDiskEndsTheAllInOneUntilThereIsRoom(t *testing.T) {
 	t.Parallel() // It mostly waits.
-	unshare, err := exec.LookPath("unshare")
-	if err != nil {
-		t.Fatal(err)
-	}
+	unshare := musttest.Get(exec.LookPath("unshare"))(t)
 	s, port := empty(t)
 	s.card("worker", "", "work")
 	room := filepath.Join(s.dir, "store")
@@ -60,9 +59,7 @@ func TestAFullDiskEndsTheAllInOneUntilThereIsRoom(t *testing.T) {
 	if r := s.cli("doctor", "--timeout", "5s"); r.code != 69 {
 		t.Errorf("doctor: exit code %d\n%s%s", r.code, r.out, r.err)
 	}
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Remove(filler))
 	until(t, "the bus answers", patience, answers)
 	s.finish("j")
 	s.server.kill()

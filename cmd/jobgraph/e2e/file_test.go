@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // A file of 1 GiB passes through three SubJobs, and the process that is client, bus and services in one uses at most a
@@ -23,25 +25,16 @@ func TestAGigabyteGoesThroughThreeSubJobsWithoutBeingHeldInMemory(t *testing.T) 
 	const size, most = 1 << 30, 256 << 20
 	dir := t.TempDir()
 	name := filepath.Join(dir, "large.bin")
-	file, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := musttest.Get(os.Create(name))(t)
 	sum := sha256.New()
-	if _, err := io.CopyN(io.MultiWriter(file, sum), rand.NewChaCha8([32]byte{1}), size); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(io.CopyN(io.MultiWriter(file, sum), rand.NewChaCha8([32]byte{1}), size))(t)
+	musttest.Do(t, file.Close())
 	card := "---\nname: sum\ndescription: tells the digest of a file\nkind: command\n" +
 		"command: [sh, -c, 'cat > in.json; sha256sum < attachments/large.bin | cut -c 1-64']\n---\n"
 	job := `{"plan":{"subjobs":[{"id":"a","goal":"g","expert":"sum"},{"id":"b","goal":"g","expert":"sum","dependencies":["a"]},` +
 		`{"id":"c","goal":"g","expert":"sum","dependencies":["b"]}]}}`
 	for path, text := range map[string]string{"sum.md": card, "job.json": job} {
-		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(dir, path), []byte(text), 0o600))
 	}
 	var said, failed bytes.Buffer
 	run := exec.CommandContext(context.WithoutCancel(t.Context()), filepath.Join(programs, "jobgraph"), "run", "--embedded", "--store", filepath.Join(dir, "store"),

@@ -20,6 +20,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 const (
@@ -32,15 +33,8 @@ func (s *stack) state(e events.Event) uint64 {
 	s.t.Helper()
 	e.Source = "test"
 	b := s.bus.Bus()
-	m, err := events.Encode(b.Names(), e)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	seq, err := b.Publish(s.t.Context(), m, bus.Expect{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return seq
+	m := musttest.Get(events.Encode(b.Names(), e))(s.t)
+	return musttest.Get(b.Publish(s.t.Context(), m, bus.Expect{}))(s.t)
 }
 
 // sseReader reads the events of a job until its end, over as many connections as that takes.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // step is a SubJob of the expert.
@@ -38,10 +39,7 @@ func request(job string, steps []events.SubJob) events.Request {
 // submit submits a job by the command line.
 func (s *stack) submit(job string, steps ...events.SubJob) {
 	s.t.Helper()
-	text, err := json.Marshal(request(job, steps))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	text := musttest.Get(json.Marshal(request(job, steps)))(s.t)
 	s.write(job+".json", string(text))
 	s.cli("submit", "-f", filepath.Join(s.dir, job+".json"), "--timeout", "30s").wants(s.t, 0, job)
 }
@@ -53,10 +51,7 @@ func (s *stack) many(prefix string, n int, steps []events.SubJob) []string {
 	defer cancel()
 	var jobs []string
 	for i := range n {
-		job, err := s.bus.Submit(ctx, request(fmt.Sprintf("%s%d", prefix, i), steps))
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		job := musttest.Get(s.bus.Submit(ctx, request(fmt.Sprintf("%s%d", prefix, i), steps)))(s.t)
 		jobs = append(jobs, job)
 	}
 	return jobs
@@ -106,10 +101,7 @@ type mark struct{ what, job, subjob, run, pid, name string }
 
 func (s *stack) marks() []mark {
 	s.t.Helper()
-	text, err := os.ReadFile(filepath.Join(s.dir, "marks"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	text := musttest.Get(os.ReadFile(filepath.Join(s.dir, "marks")))(s.t)
 	var list []mark
 	for line := range strings.Lines(string(text)) {
 		if f := strings.Fields(line); len(f) == 6 && strings.HasSuffix(line, "\n") {
@@ -140,9 +132,7 @@ func (s *stack) await(n int, what, job, subjob string) {
 func (s *stack) hold(job string, subjobs ...string) {
 	s.t.Helper()
 	for _, id := range subjobs {
-		if err := syscall.Mkfifo(s.gate(job, id), 0o600); err != nil {
-			s.t.Fatal(err)
-		}
+		musttest.Do(s.t, syscall.Mkfifo(s.gate(job, id), 0o600))
 	}
 }
 
@@ -152,14 +142,9 @@ func (s *stack) gate(job, subjob string) string { return filepath.Join(s.dir, "g
 func (s *stack) open(job string, subjobs ...string) {
 	s.t.Helper()
 	for _, id := range subjobs {
-		g, err := os.OpenFile(s.gate(job, id), os.O_RDWR, 0)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		g := musttest.Get(os.OpenFile(s.gate(job, id), os.O_RDWR, 0))(s.t)
 		s.gates = append(s.gates, g)
-		if _, err := g.WriteString(strings.Repeat("\n", 64)); err != nil {
-			s.t.Fatal(err)
-		}
+		musttest.Get(g.WriteString(strings.Repeat("\n", 64)))(s.t)
 	}
 }
 
@@ -179,10 +164,7 @@ func living(job string) []string {
 // page requests a page of a service and returns status and body; 0 means no answer.
 func (s *stack) page(p *process, path string) (status int, body string) {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://127.0.0.1:"+s.ports[p]+path, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	r := musttest.Get(http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://127.0.0.1:"+s.ports[p]+path, nil))(s.t)
 	answer, err := (&http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
 	if err != nil {
 		return 0, ""

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -70,10 +71,7 @@ func clustered(t *testing.T) (*stack, *nodes) {
 // connections.
 func (n *nodes) configure(s *stack) {
 	s.t.Helper()
-	shipped, err := os.ReadFile(filepath.Join("..", "..", "..", "deploy", "nats-cluster.conf"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	shipped := musttest.Get(os.ReadFile(filepath.Join("..", "..", "..", "deploy", "nats-cluster.conf")))(s.t)
 	const line = "# advertise: host:port"
 	if !strings.Contains(string(shipped), line) {
 		s.t.Fatalf("no line %q in the configuration", line)

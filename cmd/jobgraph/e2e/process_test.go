@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // programs is the folder of the binaries, which TestMain builds once.
@@ -86,10 +88,7 @@ type process struct {
 // start starts the program; it ends with the test at the latest.
 func (p *process) start() {
 	p.t.Helper()
-	out, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	out := musttest.Get(os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))(p.t)
 	path := p.path
 	if path == "" {
 		path = filepath.Join(programs, p.program)
@@ -97,9 +96,7 @@ func (p *process) start() {
 	cmd := exec.CommandContext(context.Background(), path, p.args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: p.group}
 	cmd.Env, cmd.Stdout, cmd.Stderr = p.env, out, out
-	if err := cmd.Start(); err != nil {
-		p.t.Fatal(err)
-	}
+	musttest.Do(p.t, cmd.Start())
 	ended := make(chan struct{})
 	go func() { // Ends with the process.
 		_ = cmd.Wait() // ProcessState contains how it ended.
@@ -174,9 +171,7 @@ func freePort(t *testing.T) string {
 		if err != nil {
 			continue
 		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, l.Close())
 		return port
 	}
 	t.Fatal("no port is free")

@@ -6,6 +6,8 @@ import (
 	"net"
 	"sync"
 	"testing"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // route is the connection from one node of a cluster to another, which the test can cut. Data sent into a cut connection is
@@ -23,29 +25,24 @@ type route struct {
 // newRoute connects to an address until the test ends.
 func newRoute(t *testing.T, to string) *route {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := musttest.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	r := &route{listener: l, to: to, conns: map[net.Conn]struct{}{}, open: make(chan struct{})}
 	close(r.open)
 	r.all.Go(r.accept) // Ends when the listener is closed.
-	t.Cleanup(r.end)
+	t.Cleanup(func() {
+		_ = r.listener.Close() // Ends accept.
+		r.heal()
+		r.mu.Lock()
+		for c := range r.conns {
+			_ = c.Close() // Ends its copies.
+		}
+		r.mu.Unlock()
+		r.all.Wait()
+	})
 	return r
 }
 
 func (r *route) addr() string { return r.listener.Addr().String() }
-
-func (r *route) end() {
-	_ = r.listener.Close() // Ends accept.
-	r.heal()
-	r.mu.Lock()
-	for c := range r.conns {
-		_ = c.Close() // Ends its copies.
-	}
-	r.mu.Unlock()
-	r.all.Wait()
-}
 
 func (r *route) accept() {
 	for {

@@ -48,9 +48,7 @@ func empty(t *testing.T) (s *stack, port string) {
 	t.Helper()
 	s = &stack{t: t, dir: t.TempDir(), ports: map[*process]string{}}
 	for _, dir := range []string{"cards", "gates", "work", "store"} {
-		if err := os.Mkdir(filepath.Join(s.dir, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Mkdir(filepath.Join(s.dir, dir), 0o700))
 	}
 	s.write("marks", "")
 	port = freePort(t)
@@ -80,10 +78,7 @@ func (s *stack) serve(p *process) {
 
 func (s *stack) connect() {
 	s.t.Helper()
-	c, err := client.Connect(s.t.Context(), bus.Options{URL: s.url, Name: "test"})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	c := musttest.Get(client.Connect(s.t.Context(), bus.Options{URL: s.url, Name: "test"}))(s.t)
 	s.bus = c
 }
 
@@ -109,10 +104,7 @@ func whole(t *testing.T) *stack {
 // processes by their real pids.
 func (s *stack) card(id, pool string, mode ...string) {
 	s.t.Helper()
-	script, err := filepath.Abs(filepath.Join("testdata", "expert.sh"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	script := musttest.Get(filepath.Abs(filepath.Join("testdata", "expert.sh")))(s.t)
 	text := fmt.Sprintf("---\nname: %s\nkind: command\nsandbox: none\ncommand: [%q, %q]\nenv: {MARKS: %q, GATES: %q, NAME: %q}\n", id, script,
 		strings.Join(mode, " "), filepath.Join(s.dir, "marks"), filepath.Join(s.dir, "gates"), id)
 	if pool != "" {
@@ -123,9 +115,7 @@ func (s *stack) card(id, pool string, mode ...string) {
 
 func (s *stack) write(name, text string) {
 	s.t.Helper()
-	if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	musttest.Do(s.t, os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600))
 }
 
 // add starts one more service. The lease is short, so that work of a killed runner is taken over soon.

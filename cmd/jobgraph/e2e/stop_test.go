@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestAStoppedJobLeavesNobodyOfItsProcessGroup(t *testing.T) {
@@ -55,9 +56,7 @@ func TestStopThenRecoverAtOnceNeverLeavesTwoLiveRuns(t *testing.T) {
 			kind events.Kind
 			data any
 		}{{events.KindStopRequested, &events.StopRequested{Reason: "again"}}, {events.KindRecoverRequested, &events.RecoverRequested{}}} {
-			if _, err := s.bus.Tell(ctx, "sr", told.kind, told.data); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Get(s.bus.Tell(ctx, "sr", told.kind, told.data))(t)
 		}
 		cancel()
 	}

@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // Another runner continues the work of a killed one when the lease, here the default of 10 s, is over.
@@ -63,9 +65,7 @@ func TestARollingRestartRejectsNoPlan(t *testing.T) {
 	r := s.of(runner)[0]
 	var jobs []string
 	for round, prefix := range []string{"x", "y", "z"} {
-		if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, r.cmd.Process.Signal(syscall.SIGTERM))
 		jobs = append(jobs, s.many(prefix, 4, diamond())...)
 		<-r.ended
 		<-time.After(3 * time.Second) // Longer than a planner waits for an expert.

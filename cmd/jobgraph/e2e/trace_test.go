@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/jobgraph/jobgraph/pkg/host/trace/tracetest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // A job submitted with a traceparent is one trace over all services: intake under the caller, the scheduler's steps under
@@ -73,15 +74,9 @@ func TestOneJobIsOneTraceOverAllServices(t *testing.T) {
 // ask submits a diamond by request and reply, with a traceparent.
 func (s *stack) ask(job, traceparent string) {
 	s.t.Helper()
-	nc, err := nats.Connect(s.url)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	nc := musttest.Get(nats.Connect(s.url))(s.t)
 	defer nc.Close()
-	body, err := json.Marshal(request(job, diamond()))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	body := musttest.Get(json.Marshal(request(job, diamond())))(s.t)
 	m := &nats.Msg{Subject: s.bus.Names().API("submit"), Data: body, Header: nats.Header{"traceparent": {traceparent}}}
 	answer, err := nc.RequestMsg(m, patience)
 	if err != nil || answer.Header.Get("Nats-Service-Error") != "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestABusThatIsAwayIsSaid(t *testing.T) {
@@ -128,10 +129,7 @@ func TestAnyBytesOnOurSubjectsStopNothing(t *testing.T) {
 	s.hold("held", "b")
 	s.submit("held", diamond()...)
 	s.await(1, "begin", "held", "b")
-	nc, err := nats.Connect(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	nc := musttest.Get(nats.Connect(s.url))(t)
 	defer nc.Close()
 	n := s.bus.Names()
 	subjects := []string{
@@ -156,9 +154,7 @@ func TestAnyBytesOnOurSubjectsStopNothing(t *testing.T) {
 			}
 		}
 	}
-	if err := nc.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, nc.Flush())
 	s.open("held", "b")
 	s.finish("held")
 	jobs := s.many("after", 3, diamond())

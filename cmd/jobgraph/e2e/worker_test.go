@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/nats-io/nats.go"
 )
 
@@ -36,17 +37,9 @@ func TestWorkersInOtherLanguagesServeAPool(t *testing.T) {
 			if _, err := exec.LookPath("jq"); err != nil {
 				s.t.Fatalf("%v; on Debian: apt-get install jq", err)
 			}
-			script, err := filepath.Abs(filepath.Join("..", "..", "..", "examples", "workers", argv[1]))
-			if err != nil {
-				s.t.Fatal(err)
-			}
-			self, err := os.Executable()
-			if err != nil {
-				s.t.Fatal(err)
-			}
-			if err := os.Symlink(self, filepath.Join(s.dir, "nats")); err != nil {
-				s.t.Fatal(err)
-			}
+			script := musttest.Get(filepath.Abs(filepath.Join("..", "..", "..", "examples", "workers", argv[1])))(s.t)
+			self := musttest.Get(os.Executable())(s.t)
+			musttest.Do(s.t, os.Symlink(self, filepath.Join(s.dir, "nats")))
 			env := append(s.env(), "PATH="+s.dir+":"+os.Getenv("PATH"), "HOSTNAME=here")
 			w := &process{t: s.t, name: argv[1], path: program, args: []string{script, "foreign"}, env: env, log: filepath.Join(s.dir, argv[1]+".log"), group: true}
 			w.start()
@@ -69,16 +62,14 @@ func TestWorkersInOtherLanguagesServeAPool(t *testing.T) {
 func (s *stack) counts(goal string, want int) {
 	s.t.Helper()
 	r := s.cli("run", goal, "--expert", "Word Counter", "--no-input", "-q", "-o", "json", "--timeout", "60s")
-	if text := strings.Map(compact, r.out); r.code != 0 || !strings.Contains(text, fmt.Sprintf(`"words":%d`, want)) {
+	if text := strings.Map(func(c rune) rune {
+		if strings.ContainsRune(" \n\\", c) {
+			return -1
+		}
+		return c
+	}, r.out); r.code != 0 || !strings.Contains(text, fmt.Sprintf(`"words":%d`, want)) {
 		s.t.Fatalf("exit code %d, want %d words in:\n%s%s", r.code, want, r.out, r.err)
 	}
-}
-
-func compact(c rune) rune {
-	if strings.ContainsRune(" \n\\", c) {
-		return -1
-	}
-	return c
 }
 
 // natsCommand implements `pub`, `req` and `sub` of the nats command line with the flags that worker.sh uses.

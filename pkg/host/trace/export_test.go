@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
 	wire "go.opentelemetry.io/proto/slim/otlp/trace/v1"
@@ -84,18 +85,13 @@ func (k *keeper) Shutdown(context.Context) error { return nil }
 
 func TestABusyCollectorIsAskedAgainWhenItWants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e, err := newExporter(env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := musttest.Get(newExporter(env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318")))(t)
 		a := &answers{list: []reply{
 			{status: http.StatusServiceUnavailable}, {status: http.StatusTooManyRequests, header: http.Header{"Retry-After": {"7"}}}, {status: http.StatusOK},
 		}}
 		e.client.Transport = a
 		begun := time.Now()
-		if err := e.ExportSpans(t.Context(), one(t)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, e.ExportSpans(t.Context(), one(t)))
 		if len(a.at) != 3 || a.at[1].Sub(begun) != time.Second || a.at[2].Sub(begun) != 8*time.Second {
 			t.Errorf("asked at %v, begun %v", a.at, begun)
 		}
@@ -104,10 +100,7 @@ func TestABusyCollectorIsAskedAgainWhenItWants(t *testing.T) {
 
 func TestTheEndOfTheContextEndsTheAsking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e, err := newExporter(env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := musttest.Get(newExporter(env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318")))(t)
 		e.client.Transport = &answers{list: []reply{{status: http.StatusServiceUnavailable, header: http.Header{"Retry-After": {"50"}}}}}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
@@ -125,10 +118,7 @@ func TestWhatACollectorDoesNotTakeIsAnError(t *testing.T) {
 		"lost":    {status: http.StatusNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, err := newExporter(env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := musttest.Get(newExporter(env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318")))(t)
 			a := &answers{list: []reply{given}}
 			e.client.Transport = a
 			if err := e.ExportSpans(t.Context(), one(t)); err == nil || len(a.requests) != 1 {
@@ -139,19 +129,14 @@ func TestWhatACollectorDoesNotTakeIsAnError(t *testing.T) {
 }
 
 func TestTheVariablesForTracesCountBeforeTheOthers(t *testing.T) {
-	e, err := newExporter(env(
+	e := musttest.Get(newExporter(env(
 		"OTEL_EXPORTER_OTLP_ENDPOINT", "http://other:1", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://here:2/exactly",
 		"OTEL_EXPORTER_OTLP_HEADERS", "x-key=a%20key,y=2", "OTEL_EXPORTER_OTLP_COMPRESSION", "gzip", "OTEL_EXPORTER_OTLP_TIMEOUT", "1500",
-	))
-	if err != nil {
-		t.Fatal(err)
-	}
+	)))(t)
 	a := &answers{list: []reply{{status: http.StatusOK}}}
 	e.client.Transport = a
 	spans := one(t)
-	if err := e.ExportSpans(t.Context(), spans); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, e.ExportSpans(t.Context(), spans))
 	r := a.requests[0]
 	if r.URL.String() != "https://here:2/exactly" || r.Header.Get("X-Key") != "a key" || r.Header.Get("Y") != "2" || e.timeout != 1500*time.Millisecond {
 		t.Errorf("%s %v, timeout %v", r.URL, r.Header, e.timeout)
@@ -162,9 +147,7 @@ func TestTheVariablesForTracesCountBeforeTheOthers(t *testing.T) {
 	}
 	text, err := io.ReadAll(unpacked)
 	var got collector.ExportTraceServiceRequest
-	if err := errors.Join(err, proto.Unmarshal(text, &got)); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, errors.Join(err, proto.Unmarshal(text, &got)))
 	span := got.GetResourceSpans()[0].GetScopeSpans()[0].GetSpans()[0]
 	id := spans[0].SpanContext().SpanID()
 	if span.GetKind() != wire.Span_SPAN_KIND_INTERNAL || hex.EncodeToString(span.GetSpanId()) != id.String() || span.GetEndTimeUnixNano() != uint64(spans[0].EndTime().UnixNano()) {

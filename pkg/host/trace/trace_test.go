@@ -8,11 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/host/trace"
 	"github.com/jobgraph/jobgraph/pkg/host/trace/tracetest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // process is one whose environment is this one's, with some variables more.
@@ -39,9 +38,7 @@ func TestSpansReachTheCollectorUnderTheirParents(t *testing.T) {
 	alone, end := start("", "intake")
 	end("")
 	start(outer, "never ended")
-	if err := p.Close(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.Close(context.Background()))
 	ids := func(traceparent string) (trace, span string) {
 		parts := strings.Split(traceparent, "-")
 		return parts[1], parts[2]
@@ -60,9 +57,7 @@ func TestSpansReachTheCollectorUnderTheirParents(t *testing.T) {
 	for i := range want {
 		want[i].Service = "jobgraph-scheduler"
 	}
-	if d := cmp.Diff(want, spans); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, spans)
 	if traceID == otherTrace {
 		t.Error("a span without a parent is in the trace of another one")
 	}
@@ -108,9 +103,7 @@ func TestThePlaceOfTracesAloneIsEnough(t *testing.T) {
 	p := process(t, &strings.Builder{}, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", c.URL+"/v1/traces", "OTEL_SERVICE_NAME", "mine")
 	_, end := trace.Open(p)("", "step")
 	end("")
-	if err := p.Close(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.Close(context.Background()))
 	if spans := c.Spans(); len(spans) != 1 || spans[0].Service != "mine" {
 		t.Errorf("spans: %+v", spans)
 	}
@@ -123,15 +116,11 @@ func TestASpanShowsNoSecret(t *testing.T) {
 	p.Secrets.Add("a-s3cret-value")
 	_, end := start("", "run", "model", "with a-s3cret-value")
 	end("it said a-s3cret-value", "outcome", "a-s3cret-value")
-	if err := p.Close(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.Close(context.Background()))
 	want := map[string]string{"jobgraph.model": "with ********", "jobgraph.outcome": "********"}
 	spans := c.Spans()
 	if len(spans) != 1 || spans[0].Failure != "it said ********" {
 		t.Fatalf("spans: %+v", spans)
 	}
-	if diff := cmp.Diff(want, spans[0].Attributes); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, spans[0].Attributes)
 }

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/cassette"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
@@ -30,11 +28,7 @@ func engine(t *testing.T, doer llm.Doer, base string, secret llm.Secret) *llm.En
 func speaking(t *testing.T, api string, doer llm.Doer, base string, secret llm.Secret) *llm.Engine {
 	t.Helper()
 	none := 0
-	e, err := llm.New(llm.Config{llm.DefaultModel: {API: api, BaseURL: base, Key: secret, Model: "m", Retries: &none}}, llm.Settings{Doer: doer})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return musttest.Get(llm.New(llm.Config{llm.DefaultModel: {API: api, BaseURL: base, Key: secret, Model: "m", Retries: &none}}, llm.Settings{Doer: doer}))(t)
 }
 
 // told returns everything that a call returns, as text.
@@ -50,59 +44,53 @@ func told(e *llm.Engine, t *testing.T, question string, stream bool) string {
 
 func TestAPlayedCassetteAnswersAsTheModelDid(t *testing.T) {
 	for api, version := range map[string]string{"chat": "/v1", "responses": "/v1", "anthropic": "", "gemini": ""} { // The last two add their own.
-		t.Run(api, func(t *testing.T) { playedBack(t, api, version) })
+		t.Run(api, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				script := &llmtest.Script{Rules: []llmtest.Rule{
+					{Answer: llmtest.Answer{Text: "first 一", Reasoning: "hm"}},
+					{Answer: llmtest.Answer{Text: "streamed", Chunk: 3}},
+					{Answer: llmtest.Answer{Status: 429, Header: map[string]string{"Retry-After": "600"}}},
+					{Answer: llmtest.Answer{Text: "cut off", Fault: llmtest.CutStream}},
+					{Answer: llmtest.Answer{Body: "\xff\xfe{", Type: "application/json"}},
+					{Answer: llmtest.Answer{Text: "first, asked again"}},
+				}}
+				var tape bytes.Buffer
+				recorder := cassette.Record(&tape, llmtest.New(script), key)
+				live := speaking(t, api, recorder, "http://live.test"+version, key)
+				questions := []struct {
+					text   string
+					stream bool
+				}{{"a", false}, {"b", true}, {"c", false}, {"d", true}, {"e", false}, {"a", false}}
+				var want []string
+				for _, q := range questions {
+					want = append(want, told(live, t, q.text, q.stream))
+				}
+				musttest.Do(t, recorder.Err())
+				if n := strings.Count(tape.String(), "\n"); n != len(questions) {
+					t.Fatalf("%d lines:\n%s", n, tape.String())
+				}
+				path := musttest.Temp(t, "tape.jsonl", tape.Bytes())
+				player, err := cassette.Load(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				// Another key and another address: neither affects what is played.
+				offline := speaking(t, api, player, "http://elsewhere.test/proxy"+version, "another")
+				var got []string
+				for _, q := range questions {
+					got = append(got, told(offline, t, q.text, q.stream))
+				}
+				musttest.Equal(t, want, got)
+				if again := told(offline, t, "a", false); again != want[5] {
+					t.Errorf("after the last answer: %s", again)
+				}
+				_, err = offline.Do(t.Context(), llm.Request{Messages: []llm.Message{llm.User("never asked")}}, nil)
+				if llm.ClassOf(err) != llm.NotFound || !strings.Contains(err.Error(), "the cassette holds no answer") {
+					t.Errorf("a request that was not recorded: %v", err)
+				}
+			})
+		})
 	}
-}
-
-func playedBack(t *testing.T, api, version string) {
-	synctest.Test(t, func(t *testing.T) {
-		script := &llmtest.Script{Rules: []llmtest.Rule{
-			{Answer: llmtest.Answer{Text: "first 一", Reasoning: "hm"}},
-			{Answer: llmtest.Answer{Text: "streamed", Chunk: 3}},
-			{Answer: llmtest.Answer{Status: 429, Header: map[string]string{"Retry-After": "600"}}},
-			{Answer: llmtest.Answer{Text: "cut off", Fault: llmtest.CutStream}},
-			{Answer: llmtest.Answer{Body: "\xff\xfe{", Type: "application/json"}},
-			{Answer: llmtest.Answer{Text: "first, asked again"}},
-		}}
-		var tape bytes.Buffer
-		recorder := cassette.Record(&tape, llmtest.New(script), key)
-		live := speaking(t, api, recorder, "http://live.test"+version, key)
-		questions := []struct {
-			text   string
-			stream bool
-		}{{"a", false}, {"b", true}, {"c", false}, {"d", true}, {"e", false}, {"a", false}}
-		var want []string
-		for _, q := range questions {
-			want = append(want, told(live, t, q.text, q.stream))
-		}
-		if err := recorder.Err(); err != nil {
-			t.Fatal(err)
-		}
-		if n := strings.Count(tape.String(), "\n"); n != len(questions) {
-			t.Fatalf("%d lines:\n%s", n, tape.String())
-		}
-		path := musttest.Temp(t, "tape.jsonl", tape.Bytes())
-		player, err := cassette.Load(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// Another key and another address: neither affects what is played.
-		offline := speaking(t, api, player, "http://elsewhere.test/proxy"+version, "another")
-		var got []string
-		for _, q := range questions {
-			got = append(got, told(offline, t, q.text, q.stream))
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
-		if again := told(offline, t, "a", false); again != want[5] {
-			t.Errorf("after the last answer: %s", again)
-		}
-		_, err = offline.Do(t.Context(), llm.Request{Messages: []llm.Message{llm.User("never asked")}}, nil)
-		if llm.ClassOf(err) != llm.NotFound || !strings.Contains(err.Error(), "the cassette holds no answer") {
-			t.Errorf("a request that was not recorded: %v", err)
-		}
-	})
 }
 
 func TestACassetteHoldsNoKey(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // maxSteps limits the cost of a byte, whatever surrounds it: the readings of one text times the look-ahead.
@@ -44,9 +46,7 @@ func keeps(t *testing.T, text, value string) {
 	t.Helper()
 	got, notes, err := Read(text, Options{MaxDepth: MaxMaxDepth, MaxBytes: len(text) + 1})
 	var want bytes.Buffer
-	if compactErr := json.Compact(&want, []byte(value)); compactErr != nil {
-		t.Fatal(compactErr)
-	}
+	musttest.Do(t, json.Compact(&want, []byte(value)))
 	if err != nil || !bytes.Equal(got, want.Bytes()) || len(notes) > 0 {
 		t.Fatalf("read %q\n got %s\nwant %s\nnotes %v, error %v", text, got, want.Bytes(), notes, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"pgregory.net/rapid"
 )
 
@@ -50,18 +51,14 @@ func encode(t *rapid.T, v any) string {
 	if rapid.Bool().Draw(t, "indented") {
 		encoder.SetIndent("", "  ")
 	}
-	if err := encoder.Encode(v); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, encoder.Encode(v))
 	return strings.TrimSpace(out.String())
 }
 
 // compacted is a value as Read writes it.
 func compacted(t *rapid.T, v string) string {
 	var out bytes.Buffer
-	if err := json.Compact(&out, []byte(v)); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, json.Compact(&out, []byte(v)))
 	return out.String()
 }
 
@@ -70,9 +67,7 @@ func compacted(t *rapid.T, v string) string {
 func check(t *testing.T, property func(*rapid.T)) {
 	t.Helper()
 	if seed := flag.Lookup("rapid.seed"); seed.Value.String() == "0" {
-		if err := seed.Value.Set("20261121"); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, seed.Value.Set("20261121"))
 	}
 	rapid.Check(t, property)
 }

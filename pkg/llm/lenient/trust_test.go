@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/llm/lenient"
 	"github.com/jobgraph/jobgraph/pkg/llm/lenient/mistake"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/schema"
 )
 
@@ -37,18 +38,6 @@ func same(t *testing.T, got json.RawMessage, want string) bool {
 
 // reader reads one case.
 type reader func(text string, o lenient.Options) (json.RawMessage, lenient.Trust, error)
-
-// former is the previous reader, without examination.
-func former(text string, o lenient.Options) (json.RawMessage, lenient.Trust, error) {
-	o.Shape = nil
-	raw, _, err := lenient.Read(text, o)
-	return raw, lenient.Repaired, err
-}
-
-func examined(text string, o lenient.Options) (json.RawMessage, lenient.Trust, error) {
-	r, err := lenient.Examine(text, o)
-	return r.JSON, r.Trust, err
-}
 
 // measure reads all cases and returns the result of each.
 func measure(t *testing.T, cases []mistake.Case, known bool, read reader) []result {
@@ -104,11 +93,15 @@ type gains struct {
 
 func compare(t *testing.T, known bool) (cases []mistake.Case, g gains) {
 	t.Helper()
-	cases, err := mistake.Cases()
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, now := measure(t, cases, known, former), measure(t, cases, known, examined)
+	cases = musttest.Get(mistake.Cases())(t)
+	before, now := measure(t, cases, known, func(text string, o lenient.Options) (json.RawMessage, lenient.Trust, error) {
+		o.Shape = nil
+		raw, _, err := lenient.Read(text, o)
+		return raw, lenient.Repaired, err
+	}), measure(t, cases, known, func(text string, o lenient.Options) (json.RawMessage, lenient.Trust, error) {
+		r, err := lenient.Examine(text, o)
+		return r.JSON, r.Trust, err
+	})
 	g = gains{results: count(now), former: count(before)}
 	for i := range cases {
 		if before[i] == right && now[i] == guess {
@@ -149,10 +142,7 @@ func TestFewMistakesAreReadWrongWithoutADoubtWhereNoShapeIsKnown(t *testing.T) {
 }
 
 func TestTheCorpusPutsFortyKindsOfMistakesIntoTwentyDocumentsOfTwoLanguages(t *testing.T) {
-	cases, err := mistake.Cases()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := musttest.Get(mistake.Cases())(t)
 	kinds, documents, chinese := map[string]int{}, map[string]bool{}, map[string]bool{}
 	for _, c := range cases {
 		kinds[c.Kind]++
@@ -173,16 +163,10 @@ func TestTheCorpusPutsFortyKindsOfMistakesIntoTwentyDocumentsOfTwoLanguages(t *t
 // documents returns all documents with the shapes of their schemas.
 func documents(t *testing.T) ([]mistake.Document, map[string]*lenient.Shape) {
 	t.Helper()
-	list, err := mistake.Documents()
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := musttest.Get(mistake.Documents())(t)
 	shapes := map[string]*lenient.Shape{}
 	for _, d := range list {
-		raw, err := mistake.Schema(d.Schema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := musttest.Get(mistake.Schema(d.Schema))(t)
 		shapes[d.Schema] = lenient.ShapeOf(raw)
 	}
 	return list, shapes
@@ -203,10 +187,7 @@ func TestATextCutAtAnyByteIsNeverTrusted(t *testing.T) {
 }
 
 func TestATextWithAMistakeCutAtAnyByteIsNeverTrustedAsAnotherOne(t *testing.T) {
-	cases, err := mistake.Cases()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := musttest.Get(mistake.Cases())(t)
 	_, shapes := documents(t)
 	for n := 0; n < len(cases); n += 17 {
 		c := cases[n]

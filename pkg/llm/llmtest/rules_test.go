@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // posted returns the status and body of the answer to a raw request.
@@ -17,10 +18,7 @@ func posted(t *testing.T, path, body string) (int, string) {
 	r.Header.Set("Anthropic-Version", "2023-06-01")
 	seen := httptest.NewRecorder()
 	llmtest.New(llmtest.Planner{}).ServeHTTP(seen, r)
-	data, err := io.ReadAll(seen.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := musttest.Get(io.ReadAll(seen.Body))(t)
 	return seen.Code, string(data)
 }
 

@@ -28,10 +28,7 @@ func client(t *testing.T, base string, doer llm.Doer, change func(*llm.ModelConf
 	if change != nil {
 		change(&m)
 	}
-	e, err := llm.New(llm.Config{llm.DefaultModel: m}, llm.Settings{Doer: doer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := musttest.Get(llm.New(llm.Config{llm.DefaultModel: m}, llm.Settings{Doer: doer}))(t)
 	t.Cleanup(e.Close)
 	return e
 }
@@ -109,10 +106,7 @@ answers:
 
 func TestAScriptAnswersByItsRulesInOrder(t *testing.T) {
 	path := musttest.Temp(t, "script.yaml", script)
-	s, err := llmtest.LoadScript(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(llmtest.LoadScript(path))(t)
 	s.Else = llmtest.Planner{}
 	synctest.Test(t, func(t *testing.T) {
 		server := llmtest.New(s)
@@ -243,20 +237,13 @@ func TestThePlannerDeliversWhereWordsAreNoResult(t *testing.T) {
 func TestACallerWhoLeavesInTheMiddleEndsTheHandler(t *testing.T) {
 	server := llmtest.New(llmtest.Say(llmtest.Answer{Text: strings.Repeat("x", 10000)}, llmtest.Answer{Text: "x", Fault: llmtest.Hang}))
 	body := `{"stream":true,"messages":[{"role":"user","content":"hi"}]}`
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://fake.test/v1/chat/completions", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://fake.test/v1/chat/completions", strings.NewReader(body)))(t)
 	resp, err := server.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadFull(resp.Body, make([]byte, 100)); err != nil {
-		t.Fatal(err)
-	}
-	if err := resp.Body.Close(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(io.ReadFull(resp.Body, make([]byte, 100)))(t)
+	musttest.Do(t, resp.Body.Close())
 }
 
 // A model that is served for days would otherwise hold every question it was ever asked.
@@ -273,9 +260,7 @@ func TestAnUnrecordedServerCountsQuestionsAndKeepsNone(t *testing.T) {
 		numbers = nil
 		model := client(t, "http://fake.test/v1", c.server, nil)
 		for range 3 {
-			if _, err := model.Do(t.Context(), ask("hi"), nil); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Get(model.Do(t.Context(), ask("hi"), nil))(t)
 		}
 		if diff := cmp.Diff([]int{1, 2, 3}, numbers); diff != "" || len(c.server.Asked()) != c.kept {
 			t.Errorf("kept %d questions, want %d; numbers: %s", len(c.server.Asked()), c.kept, diff)

@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/pkg/run/lease/leasetest"
@@ -47,11 +48,7 @@ func taken(t *testing.T, s *leasetest.Journal) *lease.Lease {
 	if err != nil || a.Action != run.Claim {
 		t.Fatal(a, err)
 	}
-	l, err := lease.Take(t.Context(), s, who("a"), a.Expect, run.Effect{}, hooks())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return musttest.Get(lease.Take(t.Context(), s, who("a"), a.Expect, run.Effect{}, hooks()))(t)
 }
 
 var result = run.Made(1, "a", run.Effect{Key: "k", Name: "k"}, nil, nil)

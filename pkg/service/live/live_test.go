@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/redact"
 )
 
@@ -223,9 +224,7 @@ func TestWhatComesWhileTheBusIsAwayIsKeptWithinBoundsAndAMarkerSaysWhatIsMissing
 			{Type: item.Text, ID: "answer", Run: 1, Expert: "x", Offset: 1 + 100<<10, Text: "!"},
 		}
 		synctest.Wait() // The writer is at rest.
-		if diff := cmp.Diff(want, p.items); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, want, p.items)
 		if w.total.Load() != 0 {
 			t.Errorf("%d bytes are still counted", w.total.Load())
 		}
@@ -366,8 +365,6 @@ func TestASeamSaysWhatItReplaces(t *testing.T) {
 		for _, i := range p.items {
 			got = append(got, *i.Seam)
 		}
-		if diff := cmp.Diff([]item.Broken{{Run: 3, Continues: true}, {Run: 2}, {Run: 2, Continues: true}}, got); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, []item.Broken{{Run: 3, Continues: true}, {Run: 2}, {Run: 2, Continues: true}}, got)
 	})
 }

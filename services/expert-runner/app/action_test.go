@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
@@ -66,9 +64,7 @@ func TestAnAgentGetsTheToolsThatTheToolkitRecommendsForItsActions(t *testing.T) 
 				for i := range model.Asked() {
 					tools = append(tools, offered(t, model, i))
 				}
-				if diff := cmp.Diff(test.tools, tools); diff != "" {
-					t.Error(diff)
-				}
+				musttest.Equal(t, test.tools, tools)
 				if text := model.Asked()[0].All(); !strings.Contains(text, test.told) {
 					t.Error(text)
 				}
@@ -100,9 +96,7 @@ func TestARecommendationFollowsTheToolkitThroughEachChange(t *testing.T) {
 			o := work("agent", fmt.Sprint("j", n), "a", 1)
 			w.Issue(o)
 			w.Report(o)
-			if diff := cmp.Diff(step.want, append([]string{}, offered(t, model, n)...)); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, step.want, append([]string{}, offered(t, model, n)...))
 		}
 	})
 }

@@ -88,9 +88,7 @@ func TestAnAgentUsesToolsAndDelivers(t *testing.T) {
 		want := map[string]float64{
 			"jobgraph_tool_calls_total": 3, "jobgraph_llm_requests_total": 3, "jobgraph_llm_tokens_total": 45, "jobgraph_llm_cost_usd_total": 0.75,
 		}
-		if diff := cmp.Diff(want, counted); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, want, counted)
 		asked := model.Asked()
 		if len(asked) != 3 {
 			t.Fatalf("asked %d times", len(asked))
@@ -104,19 +102,14 @@ func TestAnAgentUsesToolsAndDelivers(t *testing.T) {
 		second := asked[1].Turns
 		seen := []string{second[3].Text, second[4].Text, second[5].Text}
 		told := []string{"wrote 9 bytes to notes/a.txt", "notes/a.txt 9", `Error: there is no tool "no_such_tool", but list_files, read_file, write_file`}
-		if diff := cmp.Diff(told, seen); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, told, seen)
 	})
 }
 
 // sum returns the sum of all counters of a family.
 func sum(t *testing.T, g prometheus.Gatherer, name string) (total float64) {
 	t.Helper()
-	families, err := g.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := musttest.Get(g.Gather())(t)
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
 			if family.GetName() == name {
@@ -296,9 +289,7 @@ func TestACancelEndsTheModelsStreamAtOnce(t *testing.T) {
 		<-streaming
 		w.Fence(o, "stop")
 		at := time.Now()
-		if err := w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)))
 		<-closed
 		got := w.Report(o)
 		if got.Error == nil || got.Error.Code != events.CodeCancelled {
@@ -345,10 +336,7 @@ func TestWhatAnAgentDoesIsToldLive(t *testing.T) {
 			llmtest.Answer{Text: "There is nothing.", Chunk: 6},
 		))
 		told := make(chan string, 100)
-		stop, err := w.Bus.SubscribeCore(w.Names.Live("j1", "a"), func(_ string, body []byte) { told <- string(body) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		stop := musttest.Get(w.Bus.SubscribeCore(w.Names.Live("j1", "a"), func(_ string, body []byte) { told <- string(body) }))(t)
 		defer stop()
 		start(w, agents(t, card(t, careful)), app.Deps{Doer: model})
 		o := work("agent", "j1", "a", 1)
@@ -468,9 +456,7 @@ func TestAModelThatChoosesNoToolIsMadeToUseTheRequiredOne(t *testing.T) {
 		for _, q := range model.Asked() {
 			choices = append(choices, q.ToolChoice)
 		}
-		if diff := cmp.Diff([]string{"", "list_files", ""}, choices); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, []string{"", "list_files", ""}, choices)
 	})
 }
 

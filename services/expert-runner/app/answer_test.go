@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
@@ -30,11 +31,7 @@ func holding(release <-chan struct{}) app.Function {
 // inHand asks all runners for their runs.
 func inHand(t *testing.T, w *servicetest.Env, q verb.RunQuery) verb.RunList {
 	t.Helper()
-	list, err := client.SupplyOf(client.New(w.Bus)).Runs(t.Context(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
+	return musttest.Get(client.SupplyOf(client.New(w.Bus)).Runs(t.Context(), q))(t)
 }
 
 func TestRunnersSayWhichRunsTheyHaveInHand(t *testing.T) {

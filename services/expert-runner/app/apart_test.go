@@ -73,14 +73,11 @@ func TestAgentsAtOnceDoNotMeet(t *testing.T) {
 			works[i] = work("agent", fmt.Sprint("j", i), "a", 1)
 			works[i].Goal = fmt.Sprint("word-", i)
 			job := works[i].Job
-			stop, err := w.Bus.SubscribeCore(w.Names.Live(job, "a"), func(_ string, body []byte) {
+			stop := musttest.Get(w.Bus.SubscribeCore(w.Names.Live(job, "a"), func(_ string, body []byte) {
 				live.mu.Lock()
 				defer live.mu.Unlock()
 				live.pieces[job] = append(live.pieces[job], string(body))
-			})
-			if err != nil {
-				w.Fatal(err)
-			}
+			}))(w)
 			w.Cleanup(stop)
 			w.Issue(works[i])
 		}

@@ -25,7 +25,12 @@ func TestARunnerWithAModelAndNoCardHasAnAssistant(t *testing.T) {
 		s.Model, s.BaseURL = "scripted", "http://model.invalid/v1"
 		w.Config = file
 		start(w, s, app.Deps{Doer: llmtest.New(llmtest.Planner{})})
-		own := builtin(t, "assistant")
+		cards := app.Builtin()
+		at := slices.IndexFunc(cards, func(c events.Card) bool { return c.ID == "assistant" })
+		if at < 0 {
+			t.Fatal("there is no built-in assistant")
+		}
+		own := cards[at]
 		becomes(w, map[string]string{own.ID: own.Description})
 		o := work(own.ID, "j1", "a", 1)
 		w.Issue(o)
@@ -37,17 +42,6 @@ func TestARunnerWithAModelAndNoCardHasAnAssistant(t *testing.T) {
 		write("version: 1\n")
 		becomes(w, map[string]string{own.ID: own.Description})
 	})
-}
-
-// builtin is the card of a built-in expert.
-func builtin(t *testing.T, id string) events.Card {
-	t.Helper()
-	cards := app.Builtin()
-	at := slices.IndexFunc(cards, func(c events.Card) bool { return c.ID == id })
-	if at < 0 {
-		t.Fatalf("there is no built-in %s", id)
-	}
-	return cards[at]
 }
 
 // The built-in experts come as card files that people may copy and change: each is valid, and has the id of its file name.

@@ -48,8 +48,6 @@ func fill(b *testing.B, w *servicetest.Env, expert string, n int) {
 		acks = append(acks, w.Bus.PublishAsync(m, bus.ExpectNone()))
 	}
 	for i := range acks {
-		if _, err := acks[i].Wait(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Get(acks[i].Wait(b.Context()))(b)
 	}
 }

@@ -23,10 +23,7 @@ func told(t *testing.T, settings a2atest.Settings, more string) string {
 		start(w, remote(t, agent, more), app.Deps{})
 		o := work("desk", "j1", "a", 1)
 		o.Brief = json.RawMessage(`{"v":1,"job":"j1","request":{"goal":"Write about boats","context":"short…"},"place":{"id":"a","title":"Sail","n":2,"of":3},"session":"harbour","thread":"pier","user":"ann"}`)
-		ref, err := w.Bus.Blobs().Put(w.Context(), "j1", []byte(`{"request":{"goal":"Write about boats","context":"short and the rest"}}`))
-		if err != nil {
-			w.Fatal(err)
-		}
+		ref := musttest.Get(w.Bus.Blobs().Put(w.Context(), "j1", []byte(`{"request":{"goal":"Write about boats","context":"short and the rest"}}`)))(w)
 		o.BriefRef = &ref
 		w.Issue(o)
 		if got := w.Report(o); got.Outcome != events.Success {

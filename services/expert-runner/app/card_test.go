@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -29,10 +27,7 @@ func TestACardFileDescribesAnExpert(t *testing.T) {
 	dir := t.TempDir()
 	cardFile(t, dir, "b.md", "name: Design Expert\ndescription: Designs\nkind: command\ncommand: [sh, -c, 'true']\ntimeout: 1m\nretries: 2\nskills: [a, b]\nexamples: [Draw a schema]\npure: true\nenv: {A: b}\noutput_schema: {type: object}")
 	cardFile(t, dir, "a.md", "name: Foreign\nkind: nats\npool: foreign")
-	got, err := app.CheckCards([]string{dir}, noEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := musttest.Get(app.CheckCards([]string{dir}, noEnv))(t)
 	timeout, retries := events.Duration(time.Minute), 2
 	want := []events.Card{
 		{
@@ -42,9 +37,7 @@ func TestACardFileDescribesAnExpert(t *testing.T) {
 		},
 		{ID: "foreign", Name: "Foreign", Kind: "nats", Pool: "foreign"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 func TestEveryFaultOfEveryCardIsReportedTogether(t *testing.T) {

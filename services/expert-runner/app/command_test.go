@@ -91,9 +91,7 @@ func TestACancelKillsTheWholeGroupOfACommandAtOnce(t *testing.T) {
 			return err == nil && strings.HasSuffix(string(text), "\n") && len(pids) == 2
 		})
 		body := musttest.JSON(t, map[string]any{"run": 1, "reason": "stop"})
-		if err := w.Bus.PublishCore(w.Names.Cancel("j1", o.SubJob), nil, body); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.Bus.PublishCore(w.Names.Cancel("j1", o.SubJob), nil, body))
 		w.Until("the group is gone", func() bool { return !alive(pids[0]) && !alive(pids[1]) })
 		if got := w.Report(o); got.Error == nil || got.Error.Code != events.CodeCancelled {
 			t.Errorf("report: %+v", got)

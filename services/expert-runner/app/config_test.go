@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
@@ -27,13 +25,9 @@ func folder(t testing.TB, files map[string]string) string {
 // place writes a file as editors do: a reader sees the old text or the new one.
 func place(t testing.TB, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	musttest.Write(t, path+"~", text)
-	if err := os.Rename(path+"~", path); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Rename(path+"~", path))
 }
 
 // faultsIn checks a file and returns its faults, without the folder's path.
@@ -67,17 +61,12 @@ experts:
 		"experts/a.md": "---\nname: A\nkind: human\n---\nAsk.\n", "experts/b.md": "---\nname: B\nkind: human\n---\nAsk.\n",
 		"more/c.md": "---\nname: C\nkind: human\n---\nAsk.\n",
 	})
-	cards, err := app.CheckCards([]string{filepath.Join(dir, "jobgraph.yaml")}, noEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cards := musttest.Get(app.CheckCards([]string{filepath.Join(dir, "jobgraph.yaml")}, noEnv))(t)
 	var ids []string
 	for _, c := range cards {
 		ids = append(ids, c.ID)
 	}
-	if diff := cmp.Diff([]string{"a", "b", "c", "inline-expert"}, ids); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"a", "b", "c", "inline-expert"}, ids)
 }
 
 // proves C-T11
@@ -110,13 +99,8 @@ experts:
 		`jobgraph.yaml:9:13: experts[2].prompt: the variable NOBODY is not set (set NOBODY, or give a default: ${NOBODY:-default})`,
 		`jobgraph.yaml:16:4: experts[4]: is empty, expected a text, or keys and values`,
 	}
-	if diff := cmp.Diff(want, faultsIn(t, dir, "jobgraph.yaml")); diff != "" {
-		t.Error(diff)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "jobgraph.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Equal(t, want, faultsIn(t, dir, "jobgraph.yaml"))
+	text := musttest.Get(os.ReadFile(filepath.Join(dir, "jobgraph.yaml")))(t)
 	readable := strings.NewReplacer("${NOBODY}", "Write.", "expert: []\n", "", "  -\n", "", "read_fil,", "read_file,").Replace(string(text))
 	place(t, filepath.Join(dir, "jobgraph.yaml"), readable)
 	want = []string{
@@ -126,9 +110,7 @@ experts:
 		"jobgraph.yaml:17:14: experts[4].command: program absent does not exist: build it first, or correct the path",
 	}
 	got := faultsIn(t, dir, "jobgraph.yaml")
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 func TestTheCardOfAnAgentIsAnExpertByItsShape(t *testing.T) {
@@ -137,10 +119,7 @@ func TestTheCardOfAnAgentIsAnExpertByItsShape(t *testing.T) {
 		"agents/a.json": `{"name": "Filings", "description": "Reads filings", "url": "http://127.0.0.1:1/", "protocolVersion": "0.3.0",
 			"capabilities": {}, "skills": [{"id": "sec", "name": "SEC", "description": "d", "tags": ["10-K"]}], "metadata": {"planner_passthrough": true}}`,
 	})
-	cards, err := app.CheckCards([]string{filepath.Join(dir, "jobgraph.yaml")}, noEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cards := musttest.Get(app.CheckCards([]string{filepath.Join(dir, "jobgraph.yaml")}, noEnv))(t)
 	if len(cards) != 1 || cards[0].ID != "filings" || cards[0].Kind != "a2a" || cards[0].Description != "Reads filings" || !cards[0].Passthrough {
 		t.Errorf("cards %+v", cards)
 	}
@@ -150,7 +129,5 @@ func TestTheCardOfAnAgentIsAnExpertByItsShape(t *testing.T) {
 		"agents/b.json: this is no card of an agent: it needs name, and url or supportedInterfaces (cards of experts are files *.md; a file *.json is the card of an A2A agent)",
 		"agents/c.json: this is no card of an agent: unexpected end of JSON input (cards of experts are files *.md; a file *.json is the card of an A2A agent)",
 	}
-	if diff := cmp.Diff(want, faultsIn(t, dir, "jobgraph.yaml")); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, faultsIn(t, dir, "jobgraph.yaml"))
 }

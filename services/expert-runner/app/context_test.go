@@ -6,6 +6,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a/a2atest"
@@ -48,10 +49,7 @@ func TestARemoteAgentKnowsASessionAgainAlsoAfterARestart(t *testing.T) {
 				for _, h := range heard {
 					said = append(said, h.Message.ContextID)
 				}
-				kept, err := w.Bus.RemoteContext(t.Context(), "s", "desk")
-				if err != nil {
-					t.Fatal(err)
-				}
+				kept := musttest.Get(w.Bus.RemoteContext(t.Context(), "s", "desk"))(t)
 				if len(said) != 5 || said[0] != "" || kept == "" || said[1] != kept || said[2] != "" || said[3] != "" || said[4] != kept {
 					t.Errorf("the agent was told the contexts %q, %q is kept", said, kept)
 				}

@@ -11,10 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -179,9 +178,7 @@ func TestAParkedRunComesBackWithItsAnswerAndItsEffects(t *testing.T) {
 		}
 		w.Idle() // The record of the report is awaited separately from the report.
 		want := []events.JournalType{"claimed", "intent", "result", "reported", "claimed", "reported"}
-		if diff := cmp.Diff(want, w.Journal("j1", "a")); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, want, w.Journal("j1", "a"))
 	})
 }
 

@@ -24,10 +24,7 @@ import (
 // announced returns the descriptions of the cards in the catalogue, by id.
 func announced(w *servicetest.Env) map[string]string {
 	w.Helper()
-	entries, err := w.Bus.Experts().List(w.Context())
-	if err != nil {
-		w.Fatal(err)
-	}
+	entries := musttest.Get(w.Bus.Experts().List(w.Context()))(w)
 	cards := map[string]string{}
 	for _, e := range entries {
 		var card events.Card
@@ -82,10 +79,7 @@ func TestCardsComeBackWithTheConnection(t *testing.T) {
 		wire := &cable{server: w.Server}
 		o := w.Server.Options("runner")
 		o.InProcess = wire
-		b, err := bus.Connect(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := musttest.Get(bus.Connect(t.Context(), o))(t)
 		t.Cleanup(b.Close)
 		start(w, app.Settings{}, app.Deps{Bus: b, Functions: []app.Function{function("echo", false, echo)}})
 		wire.sever(true)
@@ -94,10 +88,7 @@ func TestCardsComeBackWithTheConnection(t *testing.T) {
 		wire.sever(false)
 		becomes(w, map[string]string{"echo": ""})
 
-		before, err := w.Bus.Experts().Last(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := musttest.Get(w.Bus.Experts().Last(t.Context()))(t)
 		wire.sever(true) // So briefly that no announcement is due.
 		<-time.After(time.Second)
 		wire.sever(false)
@@ -113,10 +104,7 @@ func TestAnAnnouncementThatFailedIsRepeatedSoon(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("echo", false, echo)}})
 		experts := "KV_" + w.Names.Experts
-		raw, err := nats.Connect("", nats.InProcessServer(w.Server))
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := musttest.Get(nats.Connect("", nats.InProcessServer(w.Server)))(t)
 		defer raw.Close()
 		js, err := jetstream.New(raw)
 		if err == nil {
@@ -126,9 +114,7 @@ func TestAnAnnouncementThatFailedIsRepeatedSoon(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(adapter.CardTTL/3 + time.Second)
-		if err := w.Bus.Streams().Init(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.Bus.Streams().Init(t.Context()))
 		becomes(w, map[string]string{"echo": ""})
 	})
 }
@@ -187,9 +173,7 @@ func TestAFaultyFileChangesNothingAndSaysSo(t *testing.T) {
 			t.Errorf("the runner is not ready: %v", reasons)
 		}
 		<-time.After(time.Minute)
-		if diff := cmp.Diff(map[string]string{"a": "one", "b": "one"}, announced(w)); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, map[string]string{"a": "one", "b": "one"}, announced(w))
 		if got := sum(t, r.Metrics.Gatherer(), "jobgraph_runner_catalog_reloads_total"); got != 1 {
 			t.Errorf("the fault was counted %v times", got)
 		}

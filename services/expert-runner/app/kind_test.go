@@ -19,10 +19,7 @@ func TestANewKindIsOneFileAndOneLine(t *testing.T) {
 		t.Fatalf("kind.go has no line %q", table)
 	}
 	changed := musttest.Temp(t, "kind.go", before+table+"\tEcho echoKind `yaml:\",inline\"`\n"+after)
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := musttest.Get(os.Getwd())(t)
 	replace := map[string]string{
 		filepath.Join(here, "kind.go"):      changed,
 		filepath.Join(here, "echo.go"):      filepath.Join(here, "testdata/kind/echo.go"),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -41,9 +42,7 @@ func state(w *servicetest.Env, o events.Work, open bool) {
 	w.Helper()
 	body := `{"id":"` + o.Job + `","status":"RUNNING","subjobs":[{"id":"` + o.SubJob + `","status":"RUNNING","run":` +
 		strconv.Itoa(o.Run) + `,"open":` + strconv.FormatBool(open) + `}]}`
-	if _, err := w.Bus.State().Put(w.Context(), o.Job, []byte(body), 0); err != nil {
-		w.Fatal(err)
-	}
+	musttest.Get(w.Bus.State().Put(w.Context(), o.Job, []byte(body), 0))(w)
 }
 
 // function returns an expert in Go with an id.

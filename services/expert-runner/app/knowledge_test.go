@@ -19,18 +19,7 @@ import (
 // keep stores a document in a base.
 func keep(w *servicetest.Env, scope bases.Scope, name, document, text string) events.Ref {
 	w.Helper()
-	ref, err := w.Bus.Documents().Put(w.Context(), bases.Base{Scope: scope, Name: name}, events.Ref{Name: document}, strings.NewReader(text))
-	if err != nil {
-		w.Fatal(err)
-	}
-	return ref
-}
-
-// done is a model that returns its result at once.
-func done() *llmtest.Server {
-	return llmtest.New(llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) {
-		return llmtest.Answer{Text: "<deliverable>done</deliverable>"}, nil
-	}))
+	return musttest.Get(w.Bus.Documents().Put(w.Context(), bases.Base{Scope: scope, Name: name}, events.Ref{Name: document}, strings.NewReader(text)))(w)
 }
 
 // everything returns the whole text of the model's first question in a run.
@@ -74,7 +63,9 @@ func TestARunIsGivenPassagesOfTheBasesThatItMayReadAndOfNoOther(t *testing.T) {
 		}
 		all := []string{"mine:", "inherited:", "foreign session:", "of ann:", "of bob:", "handbook:", "project:", "unnamed:"}
 		for i, test := range tests {
-			model := done()
+			model := llmtest.New(llmtest.Func(func(llmtest.Question) (llmtest.Answer, error) {
+				return llmtest.Answer{Text: "<deliverable>done</deliverable>"}, nil
+			}))
 			service := start(w, agents(t, card(t, test.keys)), app.Deps{Doer: model})
 			o := work("agent", "j"+string(rune('0'+i)), "a", 1)
 			o.Goal, o.User, o.Session, o.Parent = "How are refunds paid?", test.user, test.session, test.parent
@@ -141,13 +132,9 @@ func TestARunThatContinuesAfterACrashTellsTheModelWhatItWasTold(t *testing.T) {
 		w.Issue(o)
 		<-crashed
 		first.Kill()
-		if err := w.Bus.Documents().Delete(t.Context(), bases.Base{Scope: bases.Session, Name: "talk"}, before.Digest); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.Bus.Documents().Delete(t.Context(), bases.Base{Scope: bases.Session, Name: "talk"}, before.Digest))
 		keep(w, bases.Session, "talk", "b.md", "refunds are abolished")
-		if _, err := memory.New(w.Bus.Memory()).Remember(t.Context(), "ann", "agent", memory.Fact{ID: "x", Text: "likes refunds"}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(memory.New(w.Bus.Memory()).Remember(t.Context(), "ann", "agent", memory.Fact{ID: "x", Text: "likes refunds"}))(t)
 		start(w, agents(t, card(t, "tools: [list_knowledge]\n")), app.Deps{Owner: "two", Doer: model})
 		if got := w.Report(o); got.Outcome != events.Success {
 			t.Fatalf("report: %+v %+v", got, got.Error)
@@ -213,16 +200,12 @@ func TestWhatAnExpertRemembersOfAUserReachesItsLaterJobsUntilItIsForgottenOrOff(
 			t.Errorf("an anonymous job is told %s", last)
 		}
 		for _, expert := range []string{"", "agent"} {
-			if err := store.Switch(t.Context(), "ann", expert, true); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, store.Switch(t.Context(), "ann", expert, true))
 			said = []string{"hates switches"}
 			if first, last := run("ann"); strings.Contains(first, "tea") || !strings.Contains(last, "switched memory off") {
 				t.Errorf("memory is off, and the job is told %s", last)
 			}
-			if err := store.Switch(t.Context(), "ann", expert, false); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, store.Switch(t.Context(), "ann", expert, false))
 		}
 		if n, err := store.Forget(t.Context(), "ann", "agent", ""); n != 2 || err != nil {
 			t.Errorf("%d facts forgotten: %v", n, err)
@@ -236,9 +219,7 @@ func TestWhatAnExpertRemembersOfAUserReachesItsLaterJobsUntilItIsForgottenOrOff(
 func TestACardSaysWhetherAnythingIsRememberedOrSummedUp(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		store := memory.New(w.Bus.Memory())
-		if _, err := store.Remember(t.Context(), "ann", "agent", memory.Fact{ID: "x", Text: "likes tea"}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(store.Remember(t.Context(), "ann", "agent", memory.Fact{ID: "x", Text: "likes tea"}))(t)
 		for i, test := range []struct {
 			keys  string
 			told  bool

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -16,9 +17,7 @@ func TestMalformedWorkThatNamesItsRunIsReported(t *testing.T) {
 		bodies := map[string]string{"a": `{"spec":`, "b": `{"job":"other"}`, "c": `{"kind":"split"}`}
 		for subjob, body := range bodies {
 			m := events.Message{Subject: w.Names.WorkFor("default", "echo", "j1", subjob, 3), Body: []byte(body)}
-			if _, err := w.Bus.Publish(t.Context(), m, bus.ExpectNone()); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Get(w.Bus.Publish(t.Context(), m, bus.ExpectNone()))(t)
 		}
 		for subjob := range bodies {
 			got := w.Report(work("echo", "j1", subjob, 3))
@@ -34,17 +33,10 @@ func TestMalformedWorkThatNamesNoRunIsSetAside(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("echo", false, echo)}})
 		m := events.Message{Subject: w.Names.Prefix() + ".work.default.echo.j1", Body: []byte(`{}`)}
-		if _, err := w.Bus.Publish(t.Context(), m, bus.Expect{}); err != nil {
-			t.Fatal(err)
-		}
-		sub, err := w.Bus.DeadLetters().Follow(t.Context(), bus.DeadWork)
-		if err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(w.Bus.Publish(t.Context(), m, bus.Expect{}))(t)
+		sub := musttest.Get(w.Bus.DeadLetters().Follow(t.Context(), bus.DeadWork))(t)
 		defer sub.Stop()
-		if _, err := sub.Next(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(sub.Next(t.Context(), 1))(t)
 		w.Idle()
 		if list, err := w.Bus.DeadLetters().List(t.Context()); err != nil || len(list) != 1 || !strings.Contains(list[0].Reason, "no work subject") {
 			t.Errorf("%+v, %v", list, err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
 
@@ -63,9 +64,7 @@ func TestAnyMistakeInACardIsAFault(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := make(filepath.Join(dir, "x.md")); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, make(filepath.Join(dir, "x.md")))
 			for _, path := range []string{dir, filepath.Join(dir, "*.md"), filepath.Join(dir, "x.md")} {
 				_, err := app.CheckCards([]string{path}, noEnv)
 				var faults host.Faults

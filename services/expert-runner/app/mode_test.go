@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -102,9 +100,7 @@ func TestAWorkflowIsOneConversationAfterAnotherAndTheLastGivesTheResult(t *testi
 		{"Join both.", "a river", "a hill", "read_file"},
 		{"Join both.", "a river", "a hill", "read_file"},
 	}
-	if diff := cmp.Diff(want, seen); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, seen)
 	if text := asked[2].All(); !strings.Contains(text, "<data kind=\"step\" name=\"start\">\na fork\n</data>") {
 		t.Error(text)
 	}
@@ -159,9 +155,7 @@ func TestAThinkerOnAnotherModelAdvisesTheActorWhoUsesTheTools(t *testing.T) {
 	want := []string{
 		"plain, 1 tools, told by user: The thinker says:\nSee what is there.", "plain, 1 tools, told by user: The thinker says:\nNothing is there: deliver.",
 	}
-	if diff := cmp.Diff(want, []string{seen[1], seen[3]}); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, []string{seen[1], seen[3]})
 	for i, told := range map[int]string{0: "told by user: The request:", 2: "\n(no files)\n</data>"} {
 		if !strings.HasPrefix(seen[i], "deep, 0 tools, ") || !strings.Contains(seen[i], told) {
 			t.Errorf("%q", seen[i])

@@ -27,10 +27,7 @@ func TestExpertsThatWaitForOthersAreCalls(t *testing.T) {
 	}
 	s := Settings{}
 	read := readBook("", []string{dir}, func(string) (string, bool) { return "", false })
-	c, err := newCatalog(&s, read, nil, newModels(&read.config, &s), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(newCatalog(&s, read, nil, newModels(&read.config, &s), nil))(t)
 	for id, want := range map[string]bool{"web": true, "person": true, "program": false} {
 		x := c.experts[id]
 		if x == nil {

@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -123,9 +122,7 @@ func TestTheFirstRunOfAnOlderJobReadsWhatWasWrittenBefore(t *testing.T) {
 			t.Errorf("%+v, %d payments", got, p.paid.Load())
 		}
 		w.Idle()
-		if diff := cmp.Diff([]events.JournalType{events.JournalClaimed, events.JournalReported}, types(w, "j1", "a", events.DefaultPool)); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, []events.JournalType{events.JournalClaimed, events.JournalReported}, types(w, "j1", "a", events.DefaultPool))
 	})
 }
 

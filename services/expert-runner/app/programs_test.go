@@ -33,16 +33,11 @@ func coder(marks string) *llmtest.Server {
 	}))
 }
 
-func coderSettings(t *testing.T, marks string) app.Settings {
-	t.Helper()
-	return agents(t, card(t, "tools: [run, edit, find]\nrun: {write: ["+marks+"]}\n"))
-}
-
 // A runner dies at each boundary of a run in turn. The next runner has the files that programs left, and repeats no finished call.
 func TestARunThatContinuesHasTheFilesOfItsProgramsAndRepeatsNone(t *testing.T) {
 	killedInTurn(t, 20, []string{"first", "second"}, func(t *testing.T, marks string) (app.Settings, *llmtest.Server) {
 		t.Helper()
-		return coderSettings(t, marks), coder(marks)
+		return agents(t, card(t, "tools: [run, edit, find]\nrun: {write: ["+marks+"]}\n")), coder(marks)
 	}, func(output string) bool { return output == `"41\n42\n[exit code 3]"` })
 }
 

@@ -11,10 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
 )
@@ -205,15 +204,12 @@ func TestTheHookOfACardIsAskedInEveryWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			url, paid := shop(t)
 			w := servicetest.New(t)
-			stop, err := w.Bus.Services().Serve("shop", "", nil, map[string]bus.Endpoint{"shop.did": func(_ context.Context, body []byte) ([]byte, *events.Fault) {
+			stop := musttest.Get(w.Bus.Services().Serve("shop", "", nil, map[string]bus.Endpoint{"shop.did": func(_ context.Context, body []byte) ([]byte, *events.Fault) {
 				if !strings.Contains(string(body), `"idempotency_key":"j1/a/1"`) {
 					t.Errorf("asked %s", body)
 				}
 				return []byte(`{"state":"done","result":{"paid":1}}`), nil
-			}}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			}}, nil))(t)
 			defer stop()
 			front := "name: Pay\nkind: http\nurl: " + url + "/pay\n" + strings.ReplaceAll(hook, "URL", url)
 			start(w, cards(t, front), app.Deps{})
@@ -224,9 +220,7 @@ func TestTheHookOfACardIsAskedInEveryWay(t *testing.T) {
 			}
 			w.Idle() // The record of the report is awaited separately from the report.
 			want := []events.JournalType{"claimed", "intent", "result", "reported"}
-			if diff := cmp.Diff(want, w.Journal("j1", "a")); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, want, w.Journal("j1", "a"))
 		})
 	}
 }

@@ -41,16 +41,6 @@ type killer struct {
 	died  chan struct{}
 }
 
-func killAt(n int32) *killer { return &killer{at: n, died: make(chan struct{})} }
-
-func (k *killer) hook(point, _ string) error {
-	if k.calls.Add(1) < k.at {
-		return nil
-	}
-	k.once.Do(func() { k.point.Store(point); close(k.died) })
-	return errKilled
-}
-
 // A runner dies at every boundary in turn. The agent gets one message, and the result is the same; only if the runner dies between
 // the intent and the message, so that the outcome cannot be known, is a person asked.
 // proves V-weakness-12-remote
@@ -79,8 +69,14 @@ func crashedRemote(t *testing.T, settings a2atest.Settings, n int32) (killed boo
 	})
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		s := remote(t, agent, "")
-		k := killAt(n)
-		one := start(w, s, app.Deps{Owner: "one", Hook: k.hook})
+		k := &killer{at: n, died: make(chan struct{})}
+		one := start(w, s, app.Deps{Owner: "one", Hook: func(point, _ string) error {
+			if k.calls.Add(1) < k.at {
+				return nil
+			}
+			k.once.Do(func() { k.point.Store(point); close(k.died) })
+			return errKilled
+		}})
 		o := work("desk", "j1", "a", 1)
 		state(w, o, true)
 		w.Issue(o)
@@ -249,9 +245,7 @@ func TestAStopReachesTheRemoteAgent(t *testing.T) {
 				return results >= 2
 			})
 			w.Fence(o, "stop")
-			if err := w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)))
 			if got := w.Report(o); got.Error == nil || got.Error.Code != events.CodeCancelled {
 				t.Errorf("%+v", got)
 			}

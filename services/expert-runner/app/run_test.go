@@ -33,9 +33,7 @@ func TestWorkIsClaimedJournaledReportedAndAcknowledged(t *testing.T) {
 			t.Errorf("report: %+v", got)
 		}
 		want := []events.JournalType{events.JournalClaimed, events.JournalReported}
-		if diff := cmp.Diff(want, w.Journal("j1", "a")); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, want, w.Journal("j1", "a"))
 		if n := len(w.Facts("j1", events.KindSubJobStarted)); n != 0 {
 			t.Errorf("%d subjob.started for work that took no time", n)
 		}

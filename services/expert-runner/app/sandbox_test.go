@@ -1,20 +1,21 @@
 package app_test
 
 import (
+	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/app"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // helper starts the sandboxes of tests.
@@ -23,7 +24,50 @@ var helper app.Sandbox
 func TestMain(m *testing.M) {
 	helper = app.HookSandbox()
 	if filepath.Base(os.Args[0]) == toolsName {
-		serveTools()
+		// Serve tools that work in the current folder.
+		server := sdk.NewServer(&sdk.Implementation{Name: "test"}, nil)
+		offer := func(name string, call func(context.Context, text) (string, error)) {
+			sdk.AddTool(server, &sdk.Tool{Name: name, Description: name}, func(ctx context.Context, _ *sdk.CallToolRequest, in text) (*sdk.CallToolResult, any, error) {
+				said, err := call(ctx, in)
+				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: said}}}, nil, err
+			})
+		}
+		// The first word names a file outside that counts the calls.
+		offer("sql", func(_ context.Context, in text) (string, error) {
+			mark, line, _ := strings.Cut(in.Text, " ")
+			// Add a line to a file and a mark to another one, and return the content of the file.
+			var errs []error
+			for _, w := range [][2]string{{mark, "x"}, {"log", line + "\n"}} {
+				f, err := os.OpenFile(w[0], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+				if err == nil {
+					_, err = f.WriteString(w[1])
+					err = errors.Join(err, f.Close())
+				}
+				errs = append(errs, err)
+			}
+			said, err := os.ReadFile("log")
+			return string(said), errors.Join(append(errs, err)...)
+		})
+		offer("plot", func(context.Context, text) (string, error) { // Say what of the outside world the server can reach.
+			var all []string
+			if _, err := os.ReadFile("/etc/shadow"); err == nil {
+				all = append(all, "shadow")
+			}
+			if l, err := net.Interfaces(); err == nil && len(l) > 1 {
+				all = append(all, "interfaces")
+			}
+			if os.Getenv("PATH") == "" || os.Getenv("OPENAI_API_KEY") != "" {
+				all = append(all, "environment")
+			}
+			dir, err := os.Getwd()
+			if dir != os.Getenv("HOME") || err != nil {
+				all = append(all, "home")
+			}
+			return "reached: " + strings.Join(all, " "), nil
+		})
+		offer("browser", func(ctx context.Context, in text) (string, error) { return relayed(ctx, in.Text) })
+		offer("pdf", func(context.Context, text) (string, error) { os.Exit(3); return "", nil })
+		_ = server.Run(context.Background(), &sdk.StdioTransport{})
 		return
 	}
 	os.Exit(m.Run())
@@ -71,10 +115,7 @@ func TestACardSaysHowItsProgramIsKept(t *testing.T) {
 	s.Sandbox = "best-effort"
 	w := servicetest.New(t)
 	start(w, s, app.Deps{})
-	entries, err := w.Bus.Experts().List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := musttest.Get(w.Bus.Experts().List(t.Context()))(t)
 	got := map[string][]string{}
 	for _, e := range entries {
 		var card events.Card
@@ -85,9 +126,7 @@ func TestACardSaysHowItsProgramIsKept(t *testing.T) {
 	want := map[string][]string{
 		"best": {"text", "sandbox:none namespaces: " + unhooked + "; landlock: " + unhooked}, "bare": {"sandbox:none asked for by name"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 // The strictest available level is in force; if there is none, the card says so.
@@ -129,9 +168,7 @@ func TestWhatIsWrongWithASandboxIsSaid(t *testing.T) {
 		`a.md:7:18: limits.memory: 5 bytes are too few for any program: at least 67108864`,
 		`a.md:7:28: limits.files: must not be negative`,
 	}
-	if diff := cmp.Diff(want, faultsIn(t, dir, "a.md")); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, faultsIn(t, dir, "a.md"))
 	if got := faultsIn(t, dir, "b.md"); len(got) != 1 || !strings.HasPrefix(got[0], "b.md:5:10: network: the keys of kind command are for that kind alone") {
 		t.Errorf("got %q", got)
 	}

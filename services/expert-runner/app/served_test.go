@@ -47,21 +47,14 @@ func headed(key, value, body string) *nats.Msg {
 // Whatever a tool on the bus answers becomes one observation of one call: limited, a text, in the journal once.
 func TestWhatAToolOnTheBusAnswersIsOneObservation(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
-		nc, err := nats.Connect("", nats.InProcessServer(w.Server))
-		if err != nil {
-			t.Fatal(err)
-		}
+		nc := musttest.Get(nats.Connect("", nats.InProcessServer(w.Server)))(t)
 		t.Cleanup(nc.Close)
 		config := "version: 1\ntools:\n"
 		for name, a := range answers {
 			config += "  " + name + ": {subject: tools." + name + ", timeout: 10s}\n"
-			if _, err := nc.Subscribe("tools."+name, a.says); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Get(nc.Subscribe("tools."+name, a.says))(t)
 		}
-		if err := nc.FlushTimeout(time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, nc.FlushTimeout(time.Minute))
 		path := musttest.Temp(t, "jobgraph.yaml", config)
 		model := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
 			if len(q.Turns) == 2 {

@@ -42,9 +42,7 @@ func TestACancelledRunReportsAtOnceAndJournalsNothing(t *testing.T) {
 		w.Fence(a, "stop")
 		at := time.Now()
 		body := musttest.JSON(t, map[string]any{"reason": "enough"})
-		if err := w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, body); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, body))
 		for _, o := range []events.Work{a, b, c} {
 			got := w.Report(o)
 			if got.Error == nil || got.Error.Code != events.CodeCancelled || got.Error.Cause != "enough" {
@@ -80,9 +78,7 @@ func TestAResultThatAStopMeetsIsReported(t *testing.T) {
 		o := work("deaf", "j1", "a", 1)
 		w.Issue(o)
 		servicetest.Next(w, began)
-		if err := w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)))
 		got := w.Report(o)
 		w.Idle()
 		if got.Outcome != events.Success || string(got.Output) != `"paid"` || got.Tokens != 7 {
@@ -110,9 +106,7 @@ func TestACancelOfAnotherRunChangesNothing(t *testing.T) {
 		for _, c := range []struct{ subject, body string }{
 			{w.Names.Cancel("j1", "a"), `{"run":1}`}, {w.Names.Cancel("j1", "b"), `{}`}, {w.Names.Cancel("j2", ""), `{}`},
 		} {
-			if err := w.Bus.PublishCore(c.subject, nil, []byte(c.body)); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.Bus.PublishCore(c.subject, nil, []byte(c.body)))
 		}
 		<-time.After(time.Minute)
 		if n := len(w.Facts("j1", events.KindSubJobReported)); n != 0 {
@@ -159,9 +153,7 @@ func TestAFencedRunnerSaysNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := j.Append(t.Context(), events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "other", Lease: o.Lease}, last); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(j.Append(t.Context(), events.JournalRecord{Type: events.JournalClaimed, Run: 1, Owner: "other", Lease: o.Lease}, last))(t)
 		<-time.After(20 * time.Second)
 		if n := len(w.Facts("j1", events.KindSubJobReported)); n != 0 {
 			t.Error("a fenced runner reported")
@@ -251,11 +243,7 @@ func TestTheEndOfTheDrainTimeHandsWorkBack(t *testing.T) {
 func TestTheCardOfADrainedRunnerStaysUntilItsTimeIsOver(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		cards := func() int {
-			keys, err := w.Bus.Experts().Keys(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			return len(keys)
+			return len(musttest.Get(w.Bus.Experts().Keys(t.Context()))(t))
 		}
 		none := func(context.Context, *app.Task) (events.SubJobReported, error) { return events.SubJobReported{}, nil }
 		r := start(w, app.Settings{}, app.Deps{Functions: []app.Function{function("f", false, none)}})
@@ -283,10 +271,7 @@ func TestARunThatIsCutOffTellsWhatItHasSpent(t *testing.T) {
 		t.Run(string(ending), func(t *testing.T) {
 			servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 				began := make(chan struct{}, 1)
-				stop, err := w.Bus.SubscribeCore("tools.wait", func(string, []byte) { began <- struct{}{} })
-				if err != nil {
-					t.Fatal(err)
-				}
+				stop := musttest.Get(w.Bus.SubscribeCore("tools.wait", func(string, []byte) { began <- struct{}{} }))(t)
 				defer stop()
 				path := musttest.Temp(t, "jobgraph.yaml", "version: 1\ntools:\n  wait: {subject: tools.wait, idempotent: true}\n")
 				cost := 0.25
@@ -300,9 +285,7 @@ func TestARunThatIsCutOffTellsWhatItHasSpent(t *testing.T) {
 				w.Issue(o)
 				<-began
 				if ending == events.CodeCancelled {
-					if err := w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)); err != nil {
-						t.Fatal(err)
-					}
+					musttest.Do(t, w.Bus.PublishCore(w.Names.Cancel("j1", ""), nil, []byte(`{"reason":"enough"}`)))
 				}
 				got := w.Report(o)
 				w.Idle()

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
@@ -22,11 +20,7 @@ func surveyed(t *testing.T, dir string) *Survey {
 	if _, err := os.Stat(experts[0]); err != nil {
 		experts = nil
 	}
-	s, err := Examine(dir, config, experts, func(name string) (string, bool) { return "value-of-" + name, name != "UNSET" })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return musttest.Get(Examine(dir, config, experts, func(name string) (string, bool) { return "value-of-" + name, name != "UNSET" }))(t)
 }
 
 func TestASurveyNamesEverythingThatFilesWouldRunReachReadOrGive(t *testing.T) {
@@ -65,12 +59,8 @@ func TestASurveyNamesEverythingThatFilesWouldRunReachReadOrGive(t *testing.T) {
 		"jobgraph.yaml: mcpServers.near start sh, in the sandbox of a run, with network, reading /etc",
 		"jobgraph.yaml: models.m.base_url reach http://evil.test/v1, as model m",
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
-	if d := cmp.Diff([]string{"KEY", "TOKEN"}, s.Variables); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, got)
+	musttest.Equal(t, []string{"KEY", "TOKEN"}, s.Variables)
 	if len(s.Files) != 1 || s.Cards != 5 {
 		t.Error(s.Files, s.Cards)
 	}

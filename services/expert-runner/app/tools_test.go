@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -27,23 +26,16 @@ type bank struct {
 
 func openBank(w *servicetest.Env, subject string) *bank {
 	w.Helper()
-	nc, err := nats.Connect("", nats.InProcessServer(w.Server))
-	if err != nil {
-		w.Fatal(err)
-	}
+	nc := musttest.Get(nats.Connect("", nats.InProcessServer(w.Server)))(w)
 	w.Cleanup(nc.Close)
 	b := &bank{paid: map[string]int{}}
-	if _, err := nc.Subscribe(subject, func(m *nats.Msg) {
+	musttest.Get(nc.Subscribe(subject, func(m *nats.Msg) {
 		b.mu.Lock()
 		b.paid[m.Header.Get("Idempotency-Key")+" "+string(m.Data)]++
 		b.mu.Unlock()
 		_ = m.Respond([]byte("paid"))
-	}); err != nil {
-		w.Fatal(err)
-	}
-	if err := nc.Flush(); err != nil {
-		w.Fatal(err)
-	}
+	}))(w)
+	musttest.Do(w, nc.Flush())
 	return b
 }
 
@@ -130,9 +122,7 @@ func TestAnApprovedCallIsMadeOnceWhereverTheRunnerDies(t *testing.T) {
 				if report := got.Report(); string(report.Output) != `"paid"` {
 					t.Errorf("%+v", report)
 				}
-				if diff := cmp.Diff(map[string]int{`j1/a/1/tool/1/0 {"amount":250}`: 1}, b.all()); diff != "" {
-					t.Error(diff)
-				}
+				musttest.Equal(t, map[string]int{`j1/a/1/tool/1/0 {"amount":250}`: 1}, b.all())
 			})
 		})
 	}
@@ -164,9 +154,7 @@ func TestToolsFollowTheConfiguration(t *testing.T) {
 			return sum(t, r.Metrics.Gatherer(), "jobgraph_runner_catalog_reloads_total") > 0
 		})
 		pay("j2")
-		if diff := cmp.Diff([]int{1, 1}, []int{len(first.all()), len(second.all())}); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, []int{1, 1}, []int{len(first.all()), len(second.all())})
 	})
 }
 
@@ -196,9 +184,7 @@ policies:
 		`4: mcpServers.far.type: unsupported transport "pigeon"`, `6: tools.fetch: there is another tool "fetch"`,
 		`7: tools.files__x: there is another tool "files__x"`, `9: policies[0].action: unknown action "perhaps"`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 func TestCardsMayNameToolsOfTheConfiguration(t *testing.T) {

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
@@ -29,26 +26,6 @@ const toolsName = "jobgraph-tools"
 // text has the arguments of the server's tools.
 type text struct {
 	Text string `json:"text"`
-}
-
-// serveTools serves tools that work in the current folder.
-func serveTools() {
-	server := sdk.NewServer(&sdk.Implementation{Name: "test"}, nil)
-	offer := func(name string, call func(context.Context, text) (string, error)) {
-		sdk.AddTool(server, &sdk.Tool{Name: name, Description: name}, func(ctx context.Context, _ *sdk.CallToolRequest, in text) (*sdk.CallToolResult, any, error) {
-			said, err := call(ctx, in)
-			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: said}}}, nil, err
-		})
-	}
-	// The first word names a file outside that counts the calls.
-	offer("sql", func(_ context.Context, in text) (string, error) {
-		mark, line, _ := strings.Cut(in.Text, " ")
-		return appended(mark, "log", line)
-	})
-	offer("plot", func(context.Context, text) (string, error) { return reached() })
-	offer("browser", func(ctx context.Context, in text) (string, error) { return relayed(ctx, in.Text) })
-	offer("pdf", func(context.Context, text) (string, error) { os.Exit(3); return "", nil })
-	_ = server.Run(context.Background(), &sdk.StdioTransport{})
 }
 
 // relayed asks the relay on descriptor 3 for an address and returns the answer.
@@ -74,47 +51,10 @@ func relayed(ctx context.Context, to string) (string, error) {
 	return fmt.Sprintf("%d %s", answer.StatusCode, said[max(0, len(said)-60):]), err
 }
 
-// appended adds a line to a file and a mark to another one, and returns the content of the file.
-func appended(mark, name, line string) (string, error) {
-	var errs []error
-	for _, w := range [][2]string{{mark, "x"}, {name, line + "\n"}} {
-		f, err := os.OpenFile(w[0], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err == nil {
-			_, err = f.WriteString(w[1])
-			err = errors.Join(err, f.Close())
-		}
-		errs = append(errs, err)
-	}
-	said, err := os.ReadFile(name)
-	return string(said), errors.Join(append(errs, err)...)
-}
-
-// reached says what of the outside world the server can reach.
-func reached() (string, error) {
-	var all []string
-	if _, err := os.ReadFile("/etc/shadow"); err == nil {
-		all = append(all, "shadow")
-	}
-	if l, err := net.Interfaces(); err == nil && len(l) > 1 {
-		all = append(all, "interfaces")
-	}
-	if os.Getenv("PATH") == "" || os.Getenv("OPENAI_API_KEY") != "" {
-		all = append(all, "environment")
-	}
-	dir, err := os.Getwd()
-	if dir != os.Getenv("HOME") || err != nil {
-		all = append(all, "home")
-	}
-	return "reached: " + strings.Join(all, " "), nil
-}
-
 // installed puts the test binary into a folder as a tool server.
 func installed(t *testing.T) string {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := musttest.Get(os.Executable())(t)
 	path := filepath.Join(t.TempDir(), toolsName)
 	if err := os.Link(self, path); err != nil {
 		data, err := os.ReadFile(self)

@@ -38,10 +38,7 @@ func TestAGatewayWithoutTokensDoesNotStart(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		p := host.NewProcess(ctx, ctx, "gateway", host.Settings{HTTPAddr: test.addr}, slog.New(slog.DiscardHandler))
 		if test.addr != host.AddrOff {
-			server, err := host.Listen(test.addr, p.Health, p.Metrics, p.Build)
-			if err != nil {
-				t.Fatal(err)
-			}
+			server := musttest.Get(host.Listen(test.addr, p.Health, p.Metrics, p.Build))(t)
 			p.Server = server
 			defer func() { _ = server.Close() }() // It never ran.
 		}
@@ -101,10 +98,7 @@ func TestAClientCertificateIsEnough(t *testing.T) {
 	at, stop := serving(t, e, host.Settings{TLS: host.TLS{Cert: cert, Key: key, ClientCA: a.File}}, s)
 	ask := func(token string, files ...string) int {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at+"/api/v1/experts", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, at+"/api/v1/experts", nil))(t)
 		if token != "" {
 			r.Header.Set("Authorization", "Bearer "+token)
 		}
@@ -203,10 +197,7 @@ func TestAGatewayTellsItsWebhooks(t *testing.T) {
 		}
 	}
 	for label, refused := range map[string]bool{"ops": false, "other": true} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at+"/api/v1/jobs", strings.NewReader(`{"goal":"g","labels":{"webhook":"`+label+`"}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, at+"/api/v1/jobs", strings.NewReader(`{"goal":"g","labels":{"webhook":"`+label+`"}}`)))(t)
 		r.Header.Set("Authorization", "Bearer "+s.StartToken)
 		reply, err := http.DefaultClient.Do(r)
 		if err != nil {
@@ -224,10 +215,7 @@ func TestAGatewayTellsItsWebhooks(t *testing.T) {
 
 func get(t *testing.T, url, token string) (int, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil))(t)
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -236,9 +224,6 @@ func get(t *testing.T, url, token string) (int, string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }() // The body has been read.
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := musttest.Get(io.ReadAll(answer.Body))(t)
 	return answer.StatusCode, string(body)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
@@ -40,7 +41,7 @@ func TestPiecesOfPlansThatAreMadeAtOnceBearTheirOwnJob(t *testing.T) {
 		said := map[string]string{}
 		name := func(i int) string { return fmt.Sprintf("job%02d", i) }
 		for i := range many {
-			stop, err := w.Bus.SubscribeCore(w.Names.Live(name(i), events.PlanID), func(_ string, body []byte) {
+			stop := musttest.Get(w.Bus.SubscribeCore(w.Names.Live(name(i), events.PlanID), func(_ string, body []byte) {
 				var p llm.Piece
 				if err := json.Unmarshal(body, &p); err != nil || p.Item != "draft/1" {
 					t.Errorf("%q %v", body, err)
@@ -48,16 +49,10 @@ func TestPiecesOfPlansThatAreMadeAtOnceBearTheirOwnJob(t *testing.T) {
 				lock.Lock()
 				said[name(i)] += p.Text
 				lock.Unlock()
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			defer stop()
 		}
-		engine, err := llm.New(llm.Single("", "http://fake.invalid/v1", "fake"), llm.Settings{Doer: llmtest.New(echo{})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		engine := musttest.Get(llm.New(llm.Single("", "http://fake.invalid/v1", "fake"), llm.Settings{Doer: llmtest.New(echo{})}))(t)
 		start(w, app.Deps{Model: engine, ModelName: "fake"})
 		for i := range many {
 			issue(w, name(i), events.Request{Goal: fmt.Sprintf("goal-%02d", i), Profile: "graph"})
@@ -92,10 +87,7 @@ func TestPiecesOfPlansThatAreMadeAtOnceBearTheirOwnJob(t *testing.T) {
 func TestAPlanTakesNoTurnOfAClock(t *testing.T) {
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		w.Announce(three()...)
-		engine, err := llm.New(llm.Single("", "http://fake.invalid/v1", "fake"), llm.Settings{Doer: llmtest.New(echo{})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		engine := musttest.Get(llm.New(llm.Single("", "http://fake.invalid/v1", "fake"), llm.Settings{Doer: llmtest.New(echo{})}))(t)
 		start(w, app.Deps{Model: engine, ModelName: "fake"})
 		made := func(i int) {
 			issue(w, fmt.Sprintf("job%02d", i), events.Request{Goal: fmt.Sprintf("goal-%02d", i), Profile: "graph"})

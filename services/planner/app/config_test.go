@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
@@ -30,18 +28,9 @@ models:
 
 // proves F4
 func TestTheModelThatIsMeantIsChosenBySettingsThenByTheFile(t *testing.T) {
-	two, err := configured(t, twoModels)
-	if err != nil {
-		t.Fatal(err)
-	}
-	standard, err := configured(t, strings.ReplaceAll(twoModels, "strong:", "default:"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	one, err := configured(t, "version: 1\nmodels: {only: {model: m-1}}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	two := musttest.Get(configured(t, twoModels))(t)
+	standard := musttest.Get(configured(t, strings.ReplaceAll(twoModels, "strong:", "default:")))(t)
+	one := musttest.Get(configured(t, "version: 1\nmodels: {only: {model: m-1}}\n"))(t)
 	for _, c := range []struct {
 		config             Config
 		own                Settings
@@ -109,7 +98,5 @@ func TestAKeyIsReadFromTheEnvironmentAndShownToNobody(t *testing.T) {
 		"models.fast.limits.tokens_per_minute=1000", "models.fast.price.prompt=1", "models.fast.price.completion=2",
 		"models.strong.model=large-1", "models.strong.api=responses", "models.strong.fallback[0]=fast",
 	}
-	if d := cmp.Diff(want, names); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, names)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
@@ -21,13 +22,8 @@ func status() events.Card {
 // worker reads the experts' pool and returns a fixed report, as workers in any language may. It counts its work.
 func worker(w *servicetest.Env, says string) *atomic.Int32 {
 	w.Helper()
-	if err := w.Bus.Queues().EnsurePool(w.Context(), events.DefaultPool); err != nil {
-		w.Fatal(err)
-	}
-	sub, err := w.Bus.Queues().Consume(w.Context(), w.Bus.Queues().PoolConsumer(events.DefaultPool))
-	if err != nil {
-		w.Fatal(err)
-	}
+	musttest.Do(w, w.Bus.Queues().EnsurePool(w.Context(), events.DefaultPool))
+	sub := musttest.Get(w.Bus.Queues().Consume(w.Context(), w.Bus.Queues().PoolConsumer(events.DefaultPool)))(w)
 	w.Cleanup(sub.Stop)
 	handed := &atomic.Int32{}
 	go func() { // Ends with the subscription.
@@ -112,9 +108,7 @@ func TestAStopWithdrawsAnInquiryThatNobodyHasBegun(t *testing.T) {
 		start(w, app.Deps{Model: &slow{t: t}, ModelName: "slow"})
 		issue(w, "j", events.Request{Goal: "g", Profile: "graph"})
 		<-time.After(time.Minute)
-		if err := w.Bus.PublishCore(w.Names.Cancel("j", ""), nil, []byte(`{"reason":"enough"}`)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.Bus.PublishCore(w.Names.Cancel("j", ""), nil, []byte(`{"reason":"enough"}`)))
 		e := w.Fact()
 		for e.Kind == events.KindSubJobProgressed {
 			e = w.Fact()

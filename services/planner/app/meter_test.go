@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -38,10 +37,7 @@ func (f *fickle) Respond(q llmtest.Question) (llmtest.Answer, error) {
 // values returns a planner's counters and counts of histograms, by name and label.
 func values(t *testing.T, p *host.Process) map[string]float64 {
 	t.Helper()
-	families, err := p.Metrics.Gatherer().Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := musttest.Get(p.Metrics.Gatherer().Gather())(t)
 	problems, err := promlint.NewWithMetricFamilies(families).Lint()
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v %v", problems, err)
@@ -89,14 +85,11 @@ func TestWhatPlanningIsWorthIsMeasured(t *testing.T) {
 		until(events.KindPlanRejected)
 		issue(w, "good", events.Request{Goal: "plan it", Profile: "graph"})
 		until(events.KindGraphCreated)
-		body, err := json.Marshal(events.Work{
+		body := musttest.Get(json.Marshal(events.Work{
 			Kind: events.WorkFinalize, Job: "good", SubJob: events.FinalID, Run: 1, Attempt: 1, Request: &events.Request{
 				Goal: "plan it", Finalize: "summary", Plan: json.RawMessage(`{"subjobs":[{"id":"a","goal":"go"}]}`),
 			}, Results: map[string]events.Result{"a": {Output: json.RawMessage(`1`)}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		w.Publish(w.Names.WorkFor(events.PlannerPool, events.PlannerExpert, "good", events.FinalID, 1), body)
 		until(events.KindSubJobReported)
 		w.Idle()
@@ -107,13 +100,8 @@ func TestWhatPlanningIsWorthIsMeasured(t *testing.T) {
 			"steps": 2, "rounds": 1, "duration_seconds": 3, "results_total model": 1,
 		}
 		got := values(t, p.Process)
-		if d := cmp.Diff(want, got); d != "" {
-			t.Error(d)
-		}
-		families, err := p.Metrics.Gatherer().Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
+		musttest.Equal(t, want, got)
+		families := musttest.Get(p.Metrics.Gatherer().Gather())(t)
 		var names []string
 		for _, f := range families {
 			names = append(names, f.GetName())

@@ -82,9 +82,7 @@ func TestACancellationOnTheBusEndsACallOfAModelAtOnce(t *testing.T) {
 		issue(w, "j", events.Request{Goal: "g", Profile: "graph"})
 		<-time.After(time.Minute)
 		began := time.Now()
-		if err := w.Bus.PublishCore(w.Names.Cancel("j", ""), nil, []byte(`{"run":1,"reason":"enough"}`)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.Bus.PublishCore(w.Names.Cancel("j", ""), nil, []byte(`{"run":1,"reason":"enough"}`)))
 		e := w.Fact()
 		for e.Kind == events.KindSubJobProgressed {
 			e = w.Fact()
@@ -141,17 +139,11 @@ func TestWhatAModelSaysWhilePlanningIsToldLiveUnderANameThatStays(t *testing.T) 
 	servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 		w.Announce(three()...)
 		told := make(chan string, 1000)
-		stop, err := w.Bus.SubscribeCore(w.Names.Live("j", events.PlanID), func(_ string, body []byte) { told <- string(body) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		stop := musttest.Get(w.Bus.SubscribeCore(w.Names.Live("j", events.PlanID), func(_ string, body []byte) { told <- string(body) }))(t)
 		defer stop()
-		engine, err := llm.New(llm.Single("", "http://fake.invalid/v1", "fake"), llm.Settings{Doer: llmtest.New(llmtest.Say(
+		engine := musttest.Get(llm.New(llm.Single("", "http://fake.invalid/v1", "fake"), llm.Settings{Doer: llmtest.New(llmtest.Say(
 			llmtest.Answer{Reasoning: "hm", Text: `{"subjobs":[{"id":"a","goal":"g","completion_criteria":"c","expert":"design-expert"}]}`, Chunk: 40},
-		))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		))}))(t)
 		start(w, app.Deps{Model: engine, ModelName: "fake"})
 		issue(w, "j", events.Request{Goal: "g", Profile: "graph"})
 		items := map[string]string{}

@@ -13,18 +13,7 @@ import (
 // Warnings list what was repaired. maxSteps limits the steps; 0 sets no limit. A plan without steps that answers the person
 // is rejected with that answer, since there is nothing to run.
 func Check(raw []byte, cards []events.Card, maxSteps int) (p *events.Plan, faults, warnings events.Faults) {
-	return check(raw, cards, plan.Options{MaxSteps: maxSteps})
-}
-
-// CheckEdit is Check for the new graph of a running job. known are the ids that the job already has, which are accepted
-// in any form. done are those with a result: steps may depend on them although the plan does not contain them.
-func CheckEdit(raw []byte, cards []events.Card, maxSteps int, known, done []string) (p *events.Plan, faults, warnings events.Faults) {
-	return check(raw, cards, plan.Options{MaxSteps: maxSteps, Known: known, Done: done})
-}
-
-func check(raw []byte, cards []events.Card, o plan.Options) (p *events.Plan, faults, warnings events.Faults) {
-	o.Zone, o.Schema, o.Informed, o.Version, o.Discreet = zone, schema.Check, true, plan.Version, true
-	r := plan.Check(raw, cards, o)
+	r := plan.Check(raw, cards, plan.Options{MaxSteps: maxSteps, Zone: zone, Schema: schema.Check, Informed: true, Version: plan.Version, Discreet: true})
 	if r.Answer != "" {
 		r.Faults = append(r.Faults, events.Fault{
 			Code: events.CodeRejected, Message: "the plan has no steps, only an answer: " + r.Answer, Hint: "submit it to get the answer as the job's result",

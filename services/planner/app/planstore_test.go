@@ -31,21 +31,13 @@ func operate(t *testing.T, w *servicetest.Env) *operator {
 // call returns the text for a model.
 func (o *operator) call(arguments string) string {
 	o.t.Helper()
-	text, err := o.tool.Call(o.t.Context(), arguments)
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	return text
+	return musttest.Get(o.tool.Call(o.t.Context(), arguments))(o.t)
 }
 
 // do returns the answer to an operation that must succeed.
 func (o *operator) do(op client.PlanOperation) client.PlanAnswer {
 	o.t.Helper()
-	answer, err := o.c.Plan(o.t.Context(), op)
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	return answer
+	return musttest.Get(o.c.Plan(o.t.Context(), op))(o.t)
 }
 
 // proves O-T9
@@ -73,9 +65,7 @@ func TestPlansAreKeptAcrossPlanners(t *testing.T) {
 				t.Errorf("%s: %s", test.call, got)
 			}
 		}
-		if err := p.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, p.Stop())
 		start(w, app.Deps{}) // Another planner: nothing was only in memory.
 		if got := o.call(`{"command":"list"}`); got != "Plans:\n• trip (active): Trip - 1/3 steps completed\n" {
 			t.Error(got)
@@ -175,9 +165,7 @@ func TestTheToolTakesWhatItsSchemaSays(t *testing.T) {
 			} `json:"properties"`
 		}
 		musttest.Decode(t, o.tool.Schema(), &schema)
-		if d := cmp.Diff(client.PlanCommands(), schema.Properties["command"].Enum); d != "" {
-			t.Error(d)
-		}
+		musttest.Equal(t, client.PlanCommands(), schema.Properties["command"].Enum)
 		for name, p := range schema.Properties {
 			value := map[string]string{"string": `"x"`, "integer": "0", "array": `["x"]`}[p.Type]
 			if name == "command" {

@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
@@ -21,12 +22,9 @@ func TestKeptPromptsHoldNoSecretOfTheProcess(t *testing.T) {
 	for name, pad := range map[string]int{"in the journal": 0, "beside it": 2 * events.MaxInline} {
 		servicetest.Virtual(t, func(t *testing.T, w *servicetest.Env) {
 			w.Announce(three()...)
-			engine, err := llm.New(llm.Single("", "http://fake.invalid/v1", "fake"), llm.Settings{Doer: llmtest.New(llmtest.Say(
+			engine := musttest.Get(llm.New(llm.Single("", "http://fake.invalid/v1", "fake"), llm.Settings{Doer: llmtest.New(llmtest.Say(
 				llmtest.Answer{Text: `{"subjobs":[{"id":"a","goal":"g","completion_criteria":"c","expert":"design-expert"}]}`},
-			))})
-			if err != nil {
-				t.Fatal(err)
-			}
+			))}))(t)
 			d := app.Deps{Bus: w.Server.Connect("planner"), Model: engine, ModelName: "fake"}
 			w.Start("planner", host.Settings{Concurrency: 4}, func(ctx context.Context, p *host.Process) error {
 				p.Secrets.Add(secret)

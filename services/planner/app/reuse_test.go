@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/planner/app"
 )
@@ -52,9 +53,7 @@ func TestAPlanIsReusedUntilTheExpertsChange(t *testing.T) {
 		if values["plan_cache_total hit"] != 1 || values["plan_cache_total miss"] != 1 {
 			t.Errorf("%v", values)
 		}
-		if err := p.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, p.Stop())
 		start(w, app.Deps{Model: m, ModelName: "slow"})
 		plan("j4", events.Request{PlanCache: &yes})
 		calls(3, "another planner has it too")

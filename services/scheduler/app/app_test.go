@@ -9,15 +9,12 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
-	text, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return string(musttest.Get(json.MarshalIndent(v, "", " "))(t))
 }
 
 func TestAJobGoesRoundTheLoopAndItsSavedStateIsItsFold(t *testing.T) {

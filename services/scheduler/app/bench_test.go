@@ -26,30 +26,21 @@ func fan(n int) json.RawMessage {
 func benchmark(b *testing.B, jobs, nodes int, make func(i int) []byte) {
 	w := newWorkers(b, nil)
 	scheduler := w.schedule(Default(), Deps{})
-	sub, err := w.Bus.Log().Follow(b.Context(), "jobs.event.*.*.job.finished", bus.FollowOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	sub := musttest.Get(w.Bus.Log().Follow(b.Context(), "jobs.event.*.*.job.finished", bus.FollowOptions{}))(b)
 	defer sub.Stop()
 	round := 0
 	for b.Loop() {
 		for i := range jobs {
 			r := events.Request{ID: fmt.Sprintf("j%d-%d", round, i), Goal: "bench", Plan: make(i)}
 			if len(r.Plan) > events.MaxInline {
-				ref, err := w.Bus.Blobs().Put(b.Context(), r.ID, r.Plan)
-				if err != nil {
-					b.Fatal(err)
-				}
+				ref := musttest.Get(w.Bus.Blobs().Put(b.Context(), r.ID, r.Plan))(b)
 				r.Plan, r.PlanRef = nil, &ref
 			}
 			body := musttest.JSON(b, r)
 			w.Bus.PublishAsync(events.Message{Subject: w.Names.Request(), Body: body}, bus.Expect{})
 		}
 		for done := 0; done < jobs; {
-			list, err := sub.Next(b.Context(), 512)
-			if err != nil {
-				b.Fatal(err)
-			}
+			list := musttest.Get(sub.Next(b.Context(), 512))(b)
 			done += len(list)
 		}
 		round++

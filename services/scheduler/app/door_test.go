@@ -40,16 +40,13 @@ func (w *workers) ask(verb, body string) (string, *events.Fault) {
 func TestEveryFaultOfABadRequestIsAnnounced(t *testing.T) {
 	w := newWorkers(t, nil)
 	rejected := make(chan events.Rejection, 1)
-	stopListening, err := w.Bus.SubscribeCore(w.Names.Rejected(), func(_ string, body []byte) {
+	stopListening := musttest.Get(w.Bus.SubscribeCore(w.Names.Rejected(), func(_ string, body []byte) {
 		var r events.Rejection
 		if err := json.Unmarshal(body, &r); err != nil {
 			t.Error(err)
 		}
 		rejected <- r
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	defer stopListening()
 	w.schedule(Default(), Deps{})
 	for body, want := range map[string][]events.Code{
@@ -128,9 +125,7 @@ func TestALargePlanAndLargeInputsGoByReferenceAndTheStateInChunks(t *testing.T) 
 		Inputs: map[string]json.RawMessage{"text": json.RawMessage(`"` + strings.Repeat("x", events.MaxInline) + `"`)},
 	})
 	w.saved("big", func(k *graph.State) bool { return k.Progress.Done == steps-1 })
-	if err := scheduler.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, scheduler.Stop())
 	if keys, err := w.Bus.State().Keys(t.Context()); err != nil || len(keys) < 3 {
 		t.Errorf("keys: %v, %v", keys, err)
 	}
@@ -381,9 +376,7 @@ func TestADryRunOfWhatHasNoEventsIsRefused(t *testing.T) {
 		w.Submit(events.Request{ID: id, Goal: "g", Plan: diamond()})
 		w.Ended(id)
 	}
-	if err := scheduler.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, scheduler.Stop())
 	err := dry("second", 1)
 	if err == nil || host.ExitCode(err) != host.ExitUsage || !strings.Contains(err.Error(), "until-seq: 1 is before the first event of job second, which has sequence ") {
 		t.Errorf("before the first event: %v", err)
@@ -396,28 +389,16 @@ func TestADryRunPrintsTheCommandsOfARecordedJobAndPublishesNothing(t *testing.T)
 	w.Submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
 	w.Ended("j")
 	w.settled()
-	if err := scheduler.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	x, err := client.New(w.Bus).Archive().Export(t.Context(), "j", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, scheduler.Stop())
+	x := musttest.Get(client.New(w.Bus).Archive().Export(t.Context(), "j", time.Now()))(t)
 	path := t.TempDir() + "/job.jsonl"
-	if err := x.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	before, err := w.Bus.Streams().Info(t.Context(), w.Names.Log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, x.Save(path))
+	before := musttest.Get(w.Bus.Streams().Info(t.Context(), w.Names.Log))(t)
 	for _, from := range []string{path, "j"} {
 		var out bytes.Buffer
 		s := Default()
 		s.DryRun, s.From = true, from
-		if err := w.schedule(s, Deps{Bus: w.Bus, Out: &out}).Stop(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.schedule(s, Deps{Bus: w.Bus, Out: &out}).Stop())
 		for _, want := range []string{`"event":"job.requested"`, `"subject":"jobs.work.default.noop.j.d.1"`, `job.finished`, `"command":"save"`} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("from %s: no %s in:\n%s", from, want, out.String())

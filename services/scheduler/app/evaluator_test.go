@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
@@ -29,8 +27,6 @@ func TestWorkSaysWhetherTheJobWantsItsResultsEvaluatedAndByWhichModelExpertsGo(t
 		if end := w.Ended(id); end.Status != events.Finished {
 			t.Errorf("%s: %+v", id, end)
 		}
-		if diff := cmp.Diff("execute "+id+" "+id, <-told); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, "execute "+id+" "+id, <-told)
 	}
 }

@@ -25,18 +25,11 @@ func (w *workers) forge(job string, fields map[string]any) {
 	for name, v := range fields {
 		state[name] = v
 	}
-	text, err := json.Marshal(state)
-	if err != nil {
-		w.Fatal(err)
-	}
+	text := musttest.Get(json.Marshal(state))(w)
 	h := *kept.Read(value)
 	h.Digest = kept.Digest(text)
-	if text, err = kept.Compose(h, nil, text); err != nil {
-		w.Fatal(err)
-	}
-	if _, err := w.Bus.State().Put(w.Context(), job, text, 0); err != nil {
-		w.Fatal(err)
-	}
+	text = musttest.Get(kept.Compose(h, nil, text))(w)
+	musttest.Get(w.Bus.State().Put(w.Context(), job, text, 0))(w)
 }
 
 // A saved state with an end that the log does not have deletes nothing, and the job continues to its end.
@@ -54,9 +47,7 @@ func TestAForgedEndDeletesNoRunningJob(t *testing.T) {
 		scheduler := w.schedule(settings, Deps{})
 		w.Submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
 		w.saved("j", func(s *graph.State) bool { return s.Progress.Done == 3 })
-		if err := scheduler.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, scheduler.Stop())
 		w.forge("j", map[string]any{"status": events.Finished, "ended": time.Now().Add(-time.Hour)})
 		w.schedule(settings, Deps{})
 		w.Publish(w.Names.Event("j", events.KindTimerFired, graph.TurnTimer()), []byte(`{"timer":"`+graph.TurnTimer()+`"}`))
@@ -84,9 +75,7 @@ func TestAForgedTimeOfItsEndDeletesNoJobEarly(t *testing.T) {
 		w.Submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
 		w.Ended("j")
 		w.settled()
-		if err := scheduler.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, scheduler.Stop())
 		w.forge("j", map[string]any{"ended": time.Now().Add(-2 * time.Hour)})
 		w.schedule(settings, Deps{})
 		names := w.Names
@@ -129,9 +118,7 @@ func TestASavedStateThatWasChangedByHandIsFoldedFromTheLog(t *testing.T) {
 	if answer, fault := w.ask("get", "j"); fault != nil || !strings.Contains(answer, `"status":"RUNNING","goal"`) {
 		t.Errorf("%s %v", answer, fault)
 	}
-	if err := scheduler.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, scheduler.Stop())
 	w.schedule(Default(), Deps{})
 	w.Tell(events.Event{Kind: events.KindStopRequested, Job: "j", Data: &events.StopRequested{}})
 	if end := w.Ended("j"); end.Status != events.Stopped {
@@ -146,9 +133,7 @@ func (w *workers) rewrite(job, old, other string) {
 	if err != nil || strings.Count(string(value), old) != 1 {
 		w.Fatalf("%s is not once in %.300s, %v", old, value, err)
 	}
-	if _, err := w.Bus.State().Put(w.Context(), job, []byte(strings.Replace(string(value), old, other, 1)), 0); err != nil {
-		w.Fatal(err)
-	}
+	musttest.Get(w.Bus.State().Put(w.Context(), job, []byte(strings.Replace(string(value), old, other, 1)), 0))(w)
 }
 
 // newHalfway has a job whose last step was not reported, no scheduler, and the state that the last one saved.
@@ -163,9 +148,7 @@ func newHalfway(t *testing.T) (w *workers, state []byte) {
 	scheduler := w.schedule(Default(), Deps{})
 	w.Submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
 	w.saved("j", func(s *graph.State) bool { return s.Progress.Done == 3 })
-	if err := scheduler.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, scheduler.Stop())
 	state, _, err := w.Bus.State().GetLeader(t.Context(), "j")
 	if err != nil {
 		t.Fatal(err)
@@ -212,13 +195,9 @@ func TestTheStateOfAJobInMotionWhoseLogIsGoneIsKept(t *testing.T) {
 	w.Submit(events.Request{ID: "j", Goal: "g", Plan: diamond()})
 	w.saved("j", func(s *graph.State) bool { return s.Status == events.Running })
 	w.settled()
-	if err := scheduler.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, scheduler.Stop())
 	names := w.Names
-	if err := w.Bus.Streams().Purge(t.Context(), names.Log, names.JobEvents("j")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, w.Bus.Streams().Purge(t.Context(), names.Log, names.JobEvents("j")))
 	w.schedule(Default(), Deps{})
 	w.Publish(names.RunEvent("j", events.KindSubJobReported, "a", 1), []byte(`{"outcome":"SUCCESS"}`))
 	w.settled()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestStopOfAQuarantinedJobThroughTheAPIEndsItsWork(t *testing.T) {
@@ -18,10 +19,7 @@ func TestStopOfAQuarantinedJobThroughTheAPIEndsItsWork(t *testing.T) {
 	})
 	w.schedule(Default(), Deps{})
 	told := make(chan string, 8)
-	unsubscribe, err := w.Bus.SubscribeCore(w.Names.Cancel("bad", ""), func(_ string, body []byte) { told <- string(body) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	unsubscribe := musttest.Get(w.Bus.SubscribeCore(w.Names.Cancel("bad", ""), func(_ string, body []byte) { told <- string(body) }))(t)
 	defer unsubscribe()
 	w.Submit(events.Request{ID: "bad", Goal: "g", Plan: diamond()})
 	w.Await(w.Names.JobEvents("bad"), func(e events.Event) bool { return e.SubJob == "b" })

@@ -8,15 +8,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // said counts what clients have sent to the server so far.
 func (w *workers) said() int64 {
 	w.Helper()
-	v, err := w.Server.NATS().Varz(nil)
-	if err != nil {
-		w.Fatal(err)
-	}
+	v := musttest.Get(w.Server.NATS().Varz(nil))(w)
 	return v.InMsgs
 }
 

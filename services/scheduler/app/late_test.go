@@ -8,6 +8,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // A job is stopped and deleted while a worker is at work on it, and another job gets its id: what that worker reports then is not its
@@ -30,14 +31,9 @@ func TestALateReportOfADeletedJobIsNotThatOfTheNextOneWithItsID(t *testing.T) {
 		}
 		report := func(of *events.Work, output string) {
 			t.Helper()
-			body, err := json.Marshal(events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(output)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			body := musttest.Get(json.Marshal(events.SubJobReported{Outcome: events.Success, Output: json.RawMessage(output)}))(t)
 			m := events.Message{Subject: of.ReportSubject, Header: events.Header(events.HeaderMsgID, of.ReportID), Body: body}
-			if _, err := w.Bus.Publish(t.Context(), m, bus.Expect{}); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Get(w.Bus.Publish(t.Context(), m, bus.Expect{}))(t)
 		}
 		first := begin()
 		do("stop", "j")

@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // freezer stops a process in the middle of everything, as SIGSTOP does: nothing is read, nothing written.
@@ -22,12 +23,6 @@ type freezer struct {
 	mu     sync.Mutex
 	thaw   sync.Cond
 	frozen bool
-}
-
-func newFreezer(o bus.Options) *freezer {
-	f := &freezer{server: o}
-	f.thaw.L = &f.mu
-	return f
 }
 
 // InProcessConn returns a connection that freezes with the process. What the server sends meanwhile is kept, as in a socket's
@@ -110,13 +105,11 @@ func (c *frozenConn) Write(b []byte) (int, error) {
 // pause plays a scene with two schedulers; the one at work freezes at a boundary until the other has ended the job.
 func (s *scene) pause(t *testing.T, at boundary) {
 	w := newWorkers(t, s.script)
-	f := newFreezer(w.Server.Options("first"))
+	f := &freezer{server: w.Server.Options("first")}
+	f.thaw.L = &f.mu
 	options := w.Server.Options("first")
 	options.InProcess = f
-	first, err := bus.Connect(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := musttest.Get(bus.Connect(t.Context(), options))(t)
 	t.Cleanup(first.Close)
 	var mu sync.Mutex
 	passed := 0

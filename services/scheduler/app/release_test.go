@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // The decision rules of the two releases in these tests.
@@ -20,10 +21,7 @@ const forget = 15 * time.Second
 // rulesOf returns the version of the rules that decide a job.
 func (w *workers) rulesOf(job string) int {
 	w.Helper()
-	e, err := w.Bus.Log().LastOf(w.Context(), job, events.KindJobRequested)
-	if err != nil {
-		w.Fatal(err)
-	}
+	e := musttest.Get(w.Bus.Log().LastOf(w.Context(), job, events.KindJobRequested))(w)
 	return e.Data.(*events.JobRequested).Rules.Version
 }
 
@@ -39,10 +37,7 @@ func (w *workers) run(job string) {
 // leftAlone lists the jobs in quarantine.
 func (w *workers) leftAlone() []string {
 	w.Helper()
-	found, err := w.Bus.Streams().Survey(w.Context())
-	if err != nil {
-		w.Fatal(err)
-	}
+	found := musttest.Get(w.Bus.Streams().Survey(w.Context()))(w)
 	return found.Quarantined
 }
 

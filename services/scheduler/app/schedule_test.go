@@ -33,7 +33,7 @@ func (w *workers) tell(verb string, request any) (schedule.State, events.Faults)
 	defer cancel()
 	var answer []byte
 	var fault *events.Fault
-	err = bus.Await(ctx, func() error { // A scheduler that crashes leaves questions without an answer.
+	musttest.Do(w, bus.Await(ctx, func() error { // A scheduler that crashes leaves questions without an answer.
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
 		answer, fault, err = w.Bus.Services().Request(ctx, w.Names.API("schedule."+verb), body)
@@ -41,10 +41,7 @@ func (w *workers) tell(verb string, request any) (schedule.State, events.Faults)
 			return bus.ErrUnavailable
 		}
 		return err
-	})
-	if err != nil {
-		w.Fatal(err)
-	}
+	}))
 	var rejection events.Rejection
 	var s schedule.State
 	switch {
@@ -100,10 +97,7 @@ func (w *workers) quiet(done func(s *schedule.State) bool) schedule.State {
 func (w *workers) jobs() map[string]events.Status {
 	w.Helper()
 	jobs := map[string]events.Status{}
-	facts, err := w.Bus.Streams().Subjects(w.Context(), w.Names.Log, w.Names.AllEvents())
-	if err != nil {
-		w.Fatal(err)
-	}
+	facts := musttest.Get(w.Bus.Streams().Subjects(w.Context(), w.Names.Log, w.Names.AllEvents()))(w)
 	for subject := range facts {
 		if at, ok := w.Names.Parse(subject); ok && at.Kind == events.KindJobRequested {
 			jobs[at.Job] = w.Ended(at.Job).Status
@@ -409,10 +403,7 @@ func TestARequestThatRecursIsASchedule(t *testing.T) {
 			t.Error("the request is a job, too")
 		}
 		for _, r := range s.Recent {
-			e, err := w.Bus.Log().LastOf(t.Context(), r.JobID, events.KindJobRequested)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := musttest.Get(w.Bus.Log().LastOf(t.Context(), r.JobID, events.KindJobRequested))(t)
 			if alone := e.Data.(*events.JobRequested).Request.Unattended; alone == nil || !*alone {
 				t.Errorf("run %s may wait for a person", r.JobID)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // proves V-T14
@@ -79,7 +80,5 @@ func TestJobsAreListedByPersonSessionStateAndPageAlsoByTheNextScheduler(t *testi
 	if _, fault := w.ask("stop", `{"id":"two"}`); fault != nil {
 		t.Error(fault)
 	}
-	if d := cmp.Diff([]string{"three", "one"}, listed(`{"state":"finished"}`)); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, []string{"three", "one"}, listed(`{"state":"finished"}`))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/session"
 )
 
@@ -39,12 +40,8 @@ func talking() scene {
 					{ID: "c1", SubJob: "a", Thread: "t1", Goal: "The first task", Status: events.Failed},
 				}},
 			}
-			if diff := cmp.Diff(want, []session.Record{w.session("s1"), w.session("c1~a")}); diff != "" {
-				w.Error(diff)
-			}
-			if diff := cmp.Diff([]string{"session.started READY", "session.ended FAILED"}, w.moves("c1")); diff != "" {
-				w.Error(diff)
-			}
+			musttest.Equal(w, want, []session.Record{w.session("s1"), w.session("c1~a")})
+			musttest.Equal(w, []string{"session.started READY", "session.ended FAILED"}, w.moves("c1"))
 			whole := []string{
 				"component subagent_conversation", "component subagent_conversation", "message talk", "plan 1. The first task (noop)\n2. do b (noop)",
 				"result no", "warning no",
@@ -57,9 +54,7 @@ func talking() scene {
 			for i := range said {
 				slices.Sort(said[i]) // A worker may be quicker than the scheduler.
 			}
-			if diff := cmp.Diff([][]string{whole, child}, said); diff != "" {
-				w.Error(diff)
-			}
+			musttest.Equal(w, [][]string{whole, child}, said)
 		},
 	}
 }
@@ -141,9 +136,7 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 		submit("other", "s2", "bob")
 		w.Ended("other")
 		w.settled()
-		if _, err := w.Bus.Sessions().Put(t.Context(), bus.SlotKey("customer 42"), []byte(`{"turn":0,"jobs":[{"job":"other","limit":1,"held":["a/1"]}]}`), 0); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(w.Bus.Sessions().Put(t.Context(), bus.SlotKey("customer 42"), []byte(`{"turn":0,"jobs":[{"job":"other","limit":1,"held":["a/1"]}]}`), 0))(t)
 
 		list := func(query string) (ids []string) {
 			t.Helper()
@@ -257,9 +250,7 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 			t.Errorf("%s %v %v", answer, fault, err)
 		}
 		slices.Sort(stopped.Stopped)
-		if diff := cmp.Diff([]string{"hang1", "hang2"}, stopped.Stopped); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, []string{"hang1", "hang2"}, stopped.Stopped)
 		for _, id := range []string{"hang1", "hang2"} {
 			if end := w.Ended(id); end.Status != events.Stopped || end.Reason != "stopped: enough" {
 				t.Errorf("%+v", end)
@@ -272,9 +263,7 @@ func TestSessionsAreListedShownRenamedStoppedAndDeleted(t *testing.T) {
 		if answer, fault := w.ask("sessions.delete", `{"id":"s2","user":"bob","jobs":true}`); fault != nil {
 			t.Errorf("%s %v", answer, fault)
 		}
-		if diff := cmp.Diff([]string{"long talk"}, list("")); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, []string{"long talk"}, list(""))
 		if _, fault := w.ask("get", "other"); fault == nil || fault.Code != events.CodeNotFound {
 			t.Errorf("its job is still there: %v", fault)
 		}
@@ -330,9 +319,7 @@ func TestASessionIsDeletedWithItsOwnJobsOnly(t *testing.T) {
 		if err := json.Unmarshal([]byte(answer), &got); fault != nil || err != nil {
 			t.Fatalf("%s %v %v", answer, fault, err)
 		}
-		if diff := cmp.Diff([]string{"own", "gone", "back"}, got.Jobs); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, []string{"own", "gone", "back"}, got.Jobs)
 		for id, want := range map[string]bool{"own": false, "gone": false, "back": false, "taken": true, "busy": true} {
 			if _, fault := w.ask("get", id); (fault == nil) != want {
 				t.Errorf("job %s is there: %v", id, fault)

@@ -12,15 +12,11 @@ import (
 
 // keyed is a request with n parallel steps, most of which execute at the same time as those of other jobs.
 func keyed(id, session, key string, steps, most int) events.Request {
-	return events.Request{ID: id, Goal: "g", Session: session, Plan: wide(steps), Limits: events.Limits{ConcurrencyKey: key, KeyConcurrency: &most}}
-}
-
-func wide(steps int) []byte {
 	var list []events.SubJob
 	for i := range steps {
 		list = append(list, sub(fmt.Sprintf("s%d", i)))
 	}
-	return plan(list...)
+	return events.Request{ID: id, Goal: "g", Session: session, Plan: plan(list...), Limits: events.Limits{ConcurrencyKey: key, KeyConcurrency: &most}}
 }
 
 // sharing is a scene of three jobs with one slot between them.

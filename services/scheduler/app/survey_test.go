@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
@@ -40,9 +41,7 @@ func TestReadinessNotesALogThatLacksWhatStatesHaveSeen(t *testing.T) {
 			t.Errorf("a whole log: %s", text)
 		}
 		names := w.Names
-		if err := w.Bus.Streams().Purge(t.Context(), names.Log, names.JobEvents("cut")); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.Bus.Streams().Purge(t.Context(), names.Log, names.JobEvents("cut")))
 		<-time.After(2 * surveyEvery)
 		if text := noted(t, scheduler); !strings.Contains(text, "1 of 2 jobs have seen: cut: the log does not have its request") {
 			t.Errorf("a log that was cut: %q", text)

@@ -14,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // scene is a reference job of the sweep.
@@ -210,10 +211,7 @@ func (w *workers) settled() {
 	w.Helper()
 	for range 200 {
 		<-time.After(100 * time.Millisecond)
-		facts, err := w.Bus.Queues().Info(w.Context(), w.Names.Log, "scheduler-0of1")
-		if err != nil {
-			w.Fatal(err)
-		}
+		facts := musttest.Get(w.Bus.Queues().Info(w.Context(), w.Names.Log, "scheduler-0of1"))(w)
 		if facts.Unsettled == 0 && facts.Pending == 0 {
 			return
 		}

@@ -38,7 +38,7 @@ func TestAnUnknownKindQuarantinesItsJobAloneAndARecoverTriesAgain(t *testing.T) 
 func (w *workers) quarantined(job string) *events.Fault {
 	w.Helper()
 	found := make(chan *events.Fault, 1)
-	stop, err := w.Bus.State().Watch(w.Context(), nil, func(e bus.Entry) {
+	stop := musttest.Get(w.Bus.State().Watch(w.Context(), nil, func(e bus.Entry) {
 		var s struct {
 			Quarantined *events.Fault `json:"quarantined"`
 		}
@@ -48,10 +48,7 @@ func (w *workers) quarantined(job string) *events.Fault {
 			default:
 			}
 		}
-	})
-	if err != nil {
-		w.Fatal(err)
-	}
+	}))(w)
 	defer stop()
 	select {
 	case f := <-found:
@@ -70,21 +67,14 @@ func TestAMissingBlobQuarantinesItsJobUntilItIsRestored(t *testing.T) {
 	w.Submit(events.Request{ID: "j", Goal: "g"})
 	w.Await(names.JobEvents("j"), func(e events.Event) bool { return e.Kind == events.KindJobPlanning })
 	text := diamond()
-	ref, err := w.Bus.Blobs().Put(t.Context(), "j", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Bus.Blobs().Delete(t.Context(), "j"); err != nil {
-		t.Fatal(err)
-	}
+	ref := musttest.Get(w.Bus.Blobs().Put(t.Context(), "j", text))(t)
+	musttest.Do(t, w.Bus.Blobs().Delete(t.Context(), "j"))
 	body := musttest.JSON(t, events.GraphCreated{PlanRef: &ref})
 	w.Publish(names.RunEvent("j", events.KindGraphCreated, events.PlanID, 1), body)
 	if f := w.quarantined("j"); f.Code != events.CodeMissingBlob {
 		t.Errorf("mark: %+v", f)
 	}
-	if _, err := w.Bus.Blobs().Put(t.Context(), "j", text); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(w.Bus.Blobs().Put(t.Context(), "j", text))(t)
 	w.Tell(events.Event{Kind: events.KindRecoverRequested, Job: "j", Data: &events.RecoverRequested{}})
 	w.saved("j", func(s *graph.State) bool { return s.Status == events.Running })
 }
@@ -149,9 +139,7 @@ func TestAStateOfAnotherLogIsThrownAwayAndFoldedAgain(t *testing.T) {
 	if rolled == string(value) {
 		t.Fatal("the state has another form")
 	}
-	if _, err := w.Bus.State().Put(t.Context(), "j", []byte(rolled), 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(w.Bus.State().Put(t.Context(), "j", []byte(rolled), 0))(t)
 	w.schedule(Default(), Deps{})
 	w.Publish(w.Names.RunEvent("j", events.KindSubJobReported, "d", 1), []byte(`{"outcome":"SUCCESS","output":1}`))
 	if end := w.Ended("j"); end.Status != events.Finished || string(end.Result) != "1" {

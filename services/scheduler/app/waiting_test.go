@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestARequestThatWaitsForItsAdmissionCanBeFoundAndStopped(t *testing.T) {
@@ -34,10 +35,7 @@ func TestARequestThatWaitsForItsAdmissionCanBeFoundAndStopped(t *testing.T) {
 		if _, err := c.Get(t.Context(), "second"); !errors.Is(err, client.ErrNotAdmitted) || !errors.Is(err, client.ErrNotFound) {
 			t.Errorf("get: %v", err)
 		}
-		log, err := w.Bus.Streams().Info(t.Context(), w.Names.Log)
-		if err != nil {
-			t.Fatal(err)
-		}
+		log := musttest.Get(w.Bus.Streams().Info(t.Context(), w.Names.Log))(t)
 		closed := fmt.Sprintf("no job is admitted now: the log holds %d bytes, the high-water mark is 1048576", log.Bytes)
 		if _, err := c.Get(t.Context(), "second"); err == nil || !strings.Contains(err.Error(), closed) {
 			t.Errorf("it does not say why: %v", err)
@@ -51,9 +49,7 @@ func TestARequestThatWaitsForItsAdmissionCanBeFoundAndStopped(t *testing.T) {
 		if _, err := c.Get(t.Context(), "third"); errors.Is(err, client.ErrNotAdmitted) || !errors.Is(err, client.ErrNotFound) {
 			t.Errorf("get a job that nobody has asked for: %v", err)
 		}
-		if err := c.Stop(t.Context(), "second", events.StopRequested{Reason: "not needed"}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, c.Stop(t.Context(), "second", events.StopRequested{Reason: "not needed"}))
 		if end := w.Ended("second"); end.Status != events.Stopped {
 			t.Errorf("the job is %s", end.Status)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
@@ -40,10 +41,7 @@ func newWorkers(t testing.TB, script func(w *events.Work) *events.SubJobReported
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	for _, pool := range []string{events.PlannerPool, events.DefaultPool} {
-		sub, err := w.Bus.Queues().Consume(ctx, w.Bus.Queues().PoolConsumer(pool))
-		if err != nil {
-			t.Fatal(err)
-		}
+		sub := musttest.Get(w.Bus.Queues().Consume(ctx, w.Bus.Queues().PoolConsumer(pool)))(t)
 		all.Go(func() {
 			defer sub.Stop()
 			w.serve(ctx, sub)
@@ -180,7 +178,7 @@ func (w *workers) saved(job string, f func(*graph.State) bool) *graph.State {
 	ctx, cancel := context.WithTimeout(w.Context(), w.Patience)
 	defer cancel()
 	found := make(chan *graph.State, 1)
-	stop, err := w.Bus.State().Watch(ctx, nil, func(e bus.Entry) {
+	stop := musttest.Get(w.Bus.State().Watch(ctx, nil, func(e bus.Entry) {
 		var s graph.State
 		if e.Key == job && json.Unmarshal(e.Value, &s) == nil && f(&s) {
 			select {
@@ -188,10 +186,7 @@ func (w *workers) saved(job string, f func(*graph.State) bool) *graph.State {
 			default:
 			}
 		}
-	})
-	if err != nil {
-		w.Fatal(err)
-	}
+	}))(w)
 	defer stop()
 	select {
 	case s := <-found:

@@ -24,7 +24,13 @@ func open(t *testing.T, files map[string]string) *bench {
 	t.Helper()
 	b := &bench{t: t, dir: t.TempDir()}
 	for name, text := range files {
-		b.write(name, text)
+		path := filepath.Join(b.dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			b.t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			b.t.Fatal(err)
+		}
 	}
 	dir, err := place.Open(b.dir)
 	if err != nil {
@@ -42,17 +48,6 @@ func open(t *testing.T, files map[string]string) *bench {
 	}
 	t.Cleanup(func() { _ = b.client.Close(); _ = server.Wait() })
 	return b
-}
-
-func (b *bench) write(name, text string) {
-	b.t.Helper()
-	path := filepath.Join(b.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		b.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		b.t.Fatal(err)
-	}
 }
 
 func (b *bench) read(name string) string {

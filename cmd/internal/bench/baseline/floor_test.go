@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/internal/bench/baseline"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // server is a server with the streams of the baseline.
@@ -25,24 +26,15 @@ func newServer(t *testing.T) *server {
 	t.Helper()
 	w := &server{t: t, bus: bustest.Start(t, bustest.Settings{Quiet: true})}
 	w.js = w.connect()
-	if err := baseline.Init(t.Context(), w.js); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, baseline.Init(t.Context(), w.js))
 	return w
 }
 
 func (w *server) connect() jetstream.JetStream {
 	w.t.Helper()
-	nc, err := nats.Connect("", nats.InProcessServer(w.bus))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	nc := musttest.Get(nats.Connect("", nats.InProcessServer(w.bus)))(w.t)
 	w.t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return js
+	return musttest.Get(jetstream.New(nc))(w.t)
 }
 
 // start runs a part on its own connection until stop, which waits for its end.
@@ -73,21 +65,12 @@ func (w *server) submit(job string, g baseline.Graph) {
 // read returns the subjects of the log up to and including the first with this ending.
 func (w *server) read(ending string) []string {
 	w.t.Helper()
-	cons, err := w.js.OrderedConsumer(w.t.Context(), baseline.LogStream, jetstream.OrderedConsumerConfig{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	it, err := cons.Messages()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	cons := musttest.Get(w.js.OrderedConsumer(w.t.Context(), baseline.LogStream, jetstream.OrderedConsumerConfig{}))(w.t)
+	it := musttest.Get(cons.Messages())(w.t)
 	defer it.Stop()
 	var subjects []string
 	for {
-		m, err := it.Next()
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		m := musttest.Get(it.Next())(w.t)
 		subjects = append(subjects, strings.TrimPrefix(m.Subject(), "floor.log."))
 		if strings.HasSuffix(m.Subject(), ending) {
 			return subjects
@@ -162,10 +145,7 @@ func TestAClaimIsStoredForEachNodeBeforeItRuns(t *testing.T) {
 		w.submit("a", chain(3))
 		w.read("a.finished")
 		for _, node := range []string{"0", "1", "2"} {
-			claim, err := w.last(baseline.JournalStream, "floor.journal.a."+node)
-			if err != nil {
-				t.Fatal(err)
-			}
+			claim := musttest.Get(w.last(baseline.JournalStream, "floor.journal.a."+node))(t)
 			done, err := w.last(baseline.LogStream, "floor.log.a.done."+node)
 			if err != nil || done.Before(claim) {
 				t.Errorf("node %s: claimed at %v, done at %v: %v", node, claim, done, err)

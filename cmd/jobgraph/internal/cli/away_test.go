@@ -88,10 +88,7 @@ func complaint(t *testing.T, args []string) (code int, said string) {
 func TestACommandWaitsForAServerThatIsSlow(t *testing.T) {
 	server := bustest.Start(t, bustest.Settings{})
 	server.Bus("test")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := musttest.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer func() { _ = l.Close() }()

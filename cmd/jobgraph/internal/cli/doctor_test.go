@@ -20,10 +20,7 @@ import (
 // pooled returns what doctor finds wrong with a pool.
 func pooled(t *testing.T, b *bus.Bus, pool string) (faults []string) {
 	t.Helper()
-	d, err := diagnose(t.Context(), client.New(b), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := musttest.Get(diagnose(t.Context(), client.New(b), ""))(t)
 	for _, f := range d.Faults {
 		if f.Field == "pool "+pool {
 			faults = append(faults, f.Message)
@@ -43,26 +40,15 @@ func TestDoctorMissesTheReadersOfEveryPool(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", when, d)
 		}
 	}
-	if err := q.EnsurePool(t.Context(), "gpu"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, q.EnsurePool(t.Context(), "gpu"))
 	wants("a pool that is not used")
-	if _, err := b.Publish(t.Context(), events.Message{Subject: b.Names().WorkFor("gpu", "e", "j", "a", 1), Body: []byte("{}")}, bus.Expect{}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(b.Publish(t.Context(), events.Message{Subject: b.Names().WorkFor("gpu", "e", "j", "a", 1), Body: []byte("{}")}, bus.Expect{}))(t)
 	wants("no runner has come", "no reader; 1 messages wait")
-	worker, err := q.Consume(t.Context(), q.PoolConsumer("gpu"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := worker.Next(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	worker := musttest.Get(q.Consume(t.Context(), q.PoolConsumer("gpu")))(t)
+	musttest.Get(worker.Next(t.Context(), 1))(t)
 	worker.Stop()
 	for facts := (bus.ConsumerFacts{Waiting: 1}); facts.Waiting > 0; { // The server handles the end in a separate goroutine.
-		if facts, err = q.Info(t.Context(), b.Names().Work, q.PoolConsumer("gpu").Durable); err != nil {
-			t.Fatal(err)
-		}
+		facts = musttest.Get(q.Info(t.Context(), b.Names().Work, q.PoolConsumer("gpu").Durable))(t)
 	}
 	wants("the runner is dead", "no reader answers; 0 messages wait, 1 were taken and not finished")
 	itself := func(context.Context, []byte) ([]byte, *events.Fault) {
@@ -77,9 +63,7 @@ func TestDoctorMissesTheReadersOfEveryPool(t *testing.T) {
 	}
 	wants("a runner is busy")
 	leave()
-	if _, err := b.Experts().Put(t.Context(), "e", musttest.JSON(t, events.Card{ID: "e", Kind: "nats", Pool: "gpu"}), 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(b.Experts().Put(t.Context(), "e", musttest.JSON(t, events.Card{ID: "e", Kind: "nats", Pool: "gpu"}), 0))(t)
 	wants("a worker that is no runner may be busy")
 }
 
@@ -88,17 +72,11 @@ func TestDoctorNamesExpertsThatAreNoLongerAnnounced(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
 		b := bustest.Start(t, bustest.Settings{Quiet: true}).Bus("test")
 		for _, id := range []string{"here", "dead", "withdrawn"} {
-			if _, err := b.Experts().Put(t.Context(), id, musttest.JSON(t, events.Card{ID: id}), 30*time.Second); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Get(b.Experts().Put(t.Context(), id, musttest.JSON(t, events.Card{ID: id}), 30*time.Second))(t)
 		}
-		if err := b.Experts().Delete(t.Context(), "withdrawn"); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, b.Experts().Delete(t.Context(), "withdrawn"))
 		<-time.After(20 * time.Second)
-		if _, err := b.Experts().Put(t.Context(), "here", musttest.JSON(t, events.Card{ID: "here"}), 0); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(b.Experts().Put(t.Context(), "here", musttest.JSON(t, events.Card{ID: "here"}), 0))(t)
 		<-time.After(20 * time.Second)
 		cards := client.New(b).Experts()
 		expired, err := cards.Expired(t.Context())
@@ -127,10 +105,7 @@ func TestDoctorFindsAServerThatStoresNothing(t *testing.T) {
 		b := server.Bus("test")
 		stores := func() bool {
 			t.Helper()
-			d, err := diagnose(t.Context(), client.New(b), "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := musttest.Get(diagnose(t.Context(), client.New(b), ""))(t)
 			for _, f := range d.Faults {
 				if f.Field == "server" && f.Message == "it stores nothing; its disk may be full" && f.Hint == bus.MuteHint {
 					return false
@@ -159,10 +134,7 @@ func TestWhySaysFirstThatTheServerStoresNothing(t *testing.T) {
 	pools := func(context.Context, []byte) ([]byte, *events.Fault) {
 		return musttest.JSON(t, verb.PoolList{Admission: closed}), nil
 	}
-	leave, err := b.Services().Serve(string(release.Scheduler), "", nil, map[string]bus.Endpoint{"pools": pools}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	leave := musttest.Get(b.Services().Serve(string(release.Scheduler), "", nil, map[string]bus.Endpoint{"pools": pools}, nil))(t)
 	defer leave()
 	g := views{&app{soft: t.Context()}}
 	f := events.Fault{Code: events.CodeUnavailable, Message: "no job is admitted now", Cause: "it stores nothing", Hint: "restart it"}
@@ -177,8 +149,6 @@ func TestWhySaysFirstThatTheServerStoresNothing(t *testing.T) {
 		}},
 	} {
 		closed = c.closed
-		if d := cmp.Diff(c.want, g.mute(client.New(b))); d != "" {
-			t.Error(d)
-		}
+		musttest.Equal(t, c.want, g.mute(client.New(b)))
 	}
 }

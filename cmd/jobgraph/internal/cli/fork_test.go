@@ -6,29 +6,22 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
 )
 
 func TestAPlannerTakesThePlanOfAForkWhoseSubJobsHadNoOutput(t *testing.T) {
-	r, err := jobtest.Script{
+	r := musttest.Get(jobtest.Script{
 		Default: func(events.Work) events.SubJobReported { return events.SubJobReported{Outcome: events.Success} },
 		Plan: &events.Plan{SubJobs: []events.SubJob{
 			{ID: "look", Goal: "look", Expert: "e"}, {ID: "pay", Goal: "pay", Expert: "e", Dependencies: []string{"look"}, When: "look.bad"},
 		}},
-	}.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	}.Run())(t)
 	log := joblog.New()
 	for _, e := range r.Events {
-		if err := log.Step(e); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, log.Step(e))
 	}
-	made, err := log.Fork(joblog.Fork{ID: "fork"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := musttest.Get(log.Fork(joblog.Fork{ID: "fork"}, nil))(t)
 	p, faults, _ := planner.Check(made.Request.Plan, []events.Card{{ID: "e", Name: "e"}}, 0)
 	if p == nil {
 		t.Fatal(faults)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/jobgraph/jobgraph/pkg/drawing"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // everyCommand calls f for each visible command, with its path.
@@ -32,9 +33,7 @@ func TestTheHelpOfEachCommandFitsEightyColumns(t *testing.T) {
 	everyCommand(t, func(t *testing.T, _ string, c *cobra.Command) {
 		var b strings.Builder
 		c.SetOut(&b)
-		if err := c.Help(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, c.Help())
 		if !strings.Contains(b.String(), "Usage:\n  jobgraph") {
 			t.Errorf("no help: %q", b.String())
 		}
@@ -69,34 +68,29 @@ func TestEachCommandHasExamplesThatItTakes(t *testing.T) {
 			return // These lines are for the shell.
 		}
 		for line := range strings.Lines(c.Example) {
-			takes(t, path, c, line)
+			// Parse an example as the command line of a command, or of one of its subcommands.
+			words := split(line)
+			if words[0] == "#" {
+				continue
+			}
+			found, args, err := c.Root().Find(words[1:])
+			if err != nil || words[0] != "jobgraph" || found != c && found.Parent() != c && path != "jobgraph diff" {
+				t.Fatalf("%q is no command line of it: %v", line, err)
+			}
+			flags := pflag.NewFlagSet("", pflag.ContinueOnError) // A copy, so that the command's own flags keep their values.
+			flags.AddFlagSet(found.Flags())
+			flags.AddFlagSet(found.InheritedFlags())
+			if err := flags.Parse(args); err != nil {
+				t.Errorf("%q: %v", line, err)
+			} else if found.Args != nil {
+				if err := found.Args(found, flags.Args()); err != nil {
+					t.Errorf("%q: %v", line, err)
+				}
+			}
 		}
 	})
 	if names := slices.Sorted(maps.Keys(left)); len(names) > 0 {
 		t.Errorf("examples of commands that there are not: %q", names)
-	}
-}
-
-// takes parses an example as the command line of a command, or of one of its subcommands.
-func takes(t *testing.T, path string, c *cobra.Command, line string) {
-	t.Helper()
-	words := split(line)
-	if words[0] == "#" {
-		return
-	}
-	found, args, err := c.Root().Find(words[1:])
-	if err != nil || words[0] != "jobgraph" || found != c && found.Parent() != c && path != "jobgraph diff" {
-		t.Fatalf("%q is no command line of it: %v", line, err)
-	}
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError) // A copy, so that the command's own flags keep their values.
-	flags.AddFlagSet(found.Flags())
-	flags.AddFlagSet(found.InheritedFlags())
-	if err := flags.Parse(args); err != nil {
-		t.Errorf("%q: %v", line, err)
-	} else if found.Args != nil {
-		if err := found.Args(found, flags.Args()); err != nil {
-			t.Errorf("%q: %v", line, err)
-		}
 	}
 }
 

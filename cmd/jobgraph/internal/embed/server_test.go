@@ -11,31 +11,23 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/embed"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func start(t *testing.T, s embed.Settings) *embed.Server {
 	t.Helper()
-	e, err := embed.Start(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return musttest.Get(embed.Start(s))(t)
 }
 
 func TestATemporaryStoreGoesWithItsServer(t *testing.T) {
 	e := start(t, embed.Settings{})
 	dir, temporary := e.Store()
-	b, err := bus.Connect(t.Context(), bus.Options{InProcess: e})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(bus.Connect(t.Context(), bus.Options{InProcess: e}))(t)
 	if err := b.Streams().Init(t.Context()); err != nil {
 		t.Error(err)
 	}
 	b.Close()
-	if err := e.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, e.Stop())
 	if _, err := os.Stat(dir); !temporary || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("store is still there: %v", err)
 	}
@@ -67,12 +59,8 @@ func TestAStoreInUseIsRefusedAndThenFree(t *testing.T) {
 	if !errors.As(err, &faults) || faults[0].Code != events.CodeConflict {
 		t.Errorf("got %v", err)
 	}
-	if err := e.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	if err := start(t, embed.Settings{Store: dir}).Stop(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, e.Stop())
+	musttest.Do(t, start(t, embed.Settings{Store: dir}).Stop())
 }
 
 func TestABusyAddressIsAFault(t *testing.T) {
@@ -96,16 +84,12 @@ func TestAStoreThatCannotBeWrittenIsAFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Streams().Init(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, b.Streams().Init(t.Context()))
 	if err := e.Sound(); err != nil {
 		t.Errorf("a store that is well: %v", err)
 	}
 	messages := filepath.Join(dir, "jetstream", "$G", "streams", b.Names().Intake, "msgs")
-	if err := errors.Join(os.RemoveAll(messages), os.WriteFile(messages, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, errors.Join(os.RemoveAll(messages), os.WriteFile(messages, nil, 0o600)))
 	var last bus.Ack
 	for range 20 {
 		last = b.PublishAsync(events.Message{Subject: b.Names().Request(), Body: make([]byte, bus.MaxMessage)}, bus.Expect{})
@@ -121,7 +105,5 @@ func TestAStoreThatCannotBeWrittenIsAFault(t *testing.T) {
 	if _, err := last.Wait(t.Context()); !errors.Is(err, bus.ErrUnknown) {
 		t.Errorf("publish: got %v", err)
 	}
-	if err := e.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, e.Stop())
 }

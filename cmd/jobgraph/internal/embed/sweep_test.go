@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
@@ -19,9 +17,7 @@ func TestTemporaryStoresGoAfterTheirTime(t *testing.T) {
 	make := func(name, file string, used time.Time) string {
 		path := filepath.Join(dir, name, file)
 		musttest.Write(t, path, "")
-		if err := os.Chtimes(path, used, used); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Chtimes(path, used, used))
 		return path
 	}
 	make("jobgraph-1", lockFile, long)
@@ -32,9 +28,7 @@ func TestTemporaryStoresGoAfterTheirTime(t *testing.T) {
 	make("jobgraph-run-5", lockFile, long)
 	make("mine-6", lockFile, long)
 	elsewhere := filepath.Dir(make("elsewhere", lockFile, long))
-	if err := os.Symlink(elsewhere, filepath.Join(dir, "jobgraph-7")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink(elsewhere, filepath.Join(dir, "jobgraph-7")))
 	held, err := os.OpenFile(used, os.O_RDWR, 0)
 	if err == nil {
 		err = syscall.Flock(int(held.Fd()), syscall.LOCK_EX)
@@ -44,10 +38,7 @@ func TestTemporaryStoresGoAfterTheirTime(t *testing.T) {
 	}
 	defer func() { _ = held.Close() }()
 	left := func() (names []string) {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries := musttest.Get(os.ReadDir(dir))(t)
 		for _, entry := range entries {
 			names = append(names, entry.Name())
 		}
@@ -56,9 +47,7 @@ func TestTemporaryStoresGoAfterTheirTime(t *testing.T) {
 	before := left()
 	sweep(dir, now.Add(-keptFor))
 	want := slices.DeleteFunc(before, func(name string) bool { return name == "jobgraph-1" })
-	if diff := cmp.Diff(want, left()); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	musttest.Equal(t, want, left())
 	sweep(filepath.Join(dir, "nowhere"), now) // There is nothing to remove.
 }
 
@@ -68,13 +57,9 @@ func TestOpeningAStoreRenewsItsTime(t *testing.T) {
 	long := time.Now().Add(-8 * 24 * time.Hour)
 	path := filepath.Join(store, lockFile)
 	musttest.Write(t, path, "")
-	if err := os.Chtimes(path, long, long); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Chtimes(path, long, long))
 	e := &Server{store: store}
-	if err := e.claim(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, e.claim())
 	defer func() { _ = e.lock.Close() }()
 	if info, err := os.Stat(path); err != nil || info.ModTime().Before(time.Now().Add(-time.Hour)) {
 		t.Errorf("%v %v", info, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/kept"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
@@ -43,44 +44,26 @@ func (s *store) job(id string) {
 	s.Tell(events.Event{Kind: events.KindJobRequested, Job: id, Data: &events.JobRequested{Request: events.Request{ID: id, Goal: "g"}, Rules: rules}})
 	s.Tell(events.Event{Kind: events.KindGraphCreated, Job: id, SubJob: events.PlanID, Run: 1, Data: &events.GraphCreated{PlanRef: &ref}})
 	s.Tell(events.Event{Kind: events.KindSubJobReported, Job: id, SubJob: "a", Run: 1, Data: &events.SubJobReported{Outcome: events.Success, OutputRef: &s.payload}})
-	h, err := s.client.Logs().Fold(s.Context(), id, 0)
-	if err != nil {
-		s.Fatal(err)
-	}
-	state, err := h.Job.MarshalJSON()
-	if err != nil {
-		s.Fatal(err)
-	}
+	h := musttest.Get(s.client.Logs().Fold(s.Context(), id, 0))(s)
+	state := musttest.Get(h.Job.MarshalJSON())(s)
 	s.save(id, kept.Digest(state), state)
 }
 
 func (s *store) blob(job string, data []byte) events.Ref {
 	s.Helper()
-	ref, err := s.Bus.Blobs().Put(s.Context(), job, data)
-	if err != nil {
-		s.Fatal(err)
-	}
-	return ref
+	return musttest.Get(s.Bus.Blobs().Put(s.Context(), job, data))(s)
 }
 
 func (s *store) save(job, digest string, state []byte) {
 	s.Helper()
-	facts, err := s.Bus.Streams().Info(s.Context(), s.Names.Log)
-	if err != nil {
-		s.Fatal(err)
-	}
-	value, err := kept.Compose(kept.Header{Stream: facts.Created.UTC().Format(time.RFC3339Nano), Digest: digest}, nil, state)
-	if err != nil {
-		s.Fatal(err)
-	}
+	facts := musttest.Get(s.Bus.Streams().Info(s.Context(), s.Names.Log))(s)
+	value := musttest.Get(kept.Compose(kept.Header{Stream: facts.Created.UTC().Format(time.RFC3339Nano), Digest: digest}, nil, state))(s)
 	s.put(job, value)
 }
 
 func (s *store) put(job string, value []byte) {
 	s.Helper()
-	if _, err := s.Bus.State().Put(s.Context(), job, value, 0); err != nil {
-		s.Fatal(err)
-	}
+	musttest.Get(s.Bus.State().Put(s.Context(), job, value, 0))(s)
 }
 
 func (s *store) value() []byte {
@@ -94,9 +77,7 @@ func (s *store) value() []byte {
 
 func (s *store) purge(stream, subject string) {
 	s.Helper()
-	if err := s.Bus.Streams().Purge(s.Context(), stream, subject); err != nil {
-		s.Fatal(err)
-	}
+	musttest.Do(s, s.Bus.Streams().Purge(s.Context(), stream, subject))
 }
 
 // changed returns the state with another status, as it was saved.
@@ -111,32 +92,18 @@ func (s *store) changed() []byte {
 
 func (s *store) settle() {
 	s.Helper()
-	specs, err := s.Bus.Queues().EnsurePartitions(s.Context(), 1)
-	if err != nil {
-		s.Fatal(err)
-	}
-	sub, err := s.Bus.Queues().Consume(s.Context(), specs[0])
-	if err != nil {
-		s.Fatal(err)
-	}
+	specs := musttest.Get(s.Bus.Queues().EnsurePartitions(s.Context(), 1))(s)
+	sub := musttest.Get(s.Bus.Queues().Consume(s.Context(), specs[0]))(s)
 	defer sub.Stop()
 	for taken := 0; taken < 6; {
-		list, err := sub.Next(s.Context(), 64)
-		if err != nil {
-			s.Fatal(err)
-		}
+		list := musttest.Get(sub.Next(s.Context(), 64))(s)
 		for i := range list {
-			if err := list[i].Ack(); err != nil {
-				s.Fatal(err)
-			}
+			musttest.Do(s, list[i].Ack())
 		}
 		taken += len(list)
 	}
 	for settled := uint64(0); settled < 6; { // Acknowledgements are sent without waiting.
-		by, err := s.Bus.Queues().Settled(s.Context())
-		if err != nil {
-			s.Fatal(err)
-		}
+		by := musttest.Get(s.Bus.Queues().Settled(s.Context()))(s)
 		settled = by[0] // One partition has all shards.
 	}
 }
@@ -166,19 +133,14 @@ func TestWhatDoesNotFitIsFoundAndNothingElse(t *testing.T) {
 			s.purge(s.Names.Log, s.Names.RunEvent("j", events.KindGraphCreated, events.PlanID, 1))
 		}, []fsck.Kind{fsck.StateDiffers}},
 		"payloads gone": {func(s *store) {
-			if err := s.Bus.Blobs().Delete(s.Context(), "j"); err != nil {
-				s.Fatal(err)
-			}
+			musttest.Do(s, s.Bus.Blobs().Delete(s.Context(), "j"))
 		}, []fsck.Kind{fsck.PayloadMissing, fsck.PayloadMissing}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t)
 			c.damage(s)
-			r, err := fsck.Check(t.Context(), s.client)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := musttest.Get(fsck.Check(t.Context(), s.client))(t)
 			var got []fsck.Kind
 			for _, f := range r.Findings {
 				got = append(got, f.Kind)

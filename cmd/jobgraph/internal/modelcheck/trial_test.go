@@ -7,6 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/modelcheck"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // able answers like a model that can do everything; change degrades the answers.
@@ -74,10 +75,7 @@ func TestEachAbilityOfAModelIsTriedAndItsLackFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := llm.Config{"m": {Retries: &zero, Price: &llm.Price{Prompt: 1000, Completion: 1000}}}
-			engine, err := llm.New(config, llm.Settings{Doer: llmtest.New(able(c.change))})
-			if err != nil {
-				t.Fatal(err)
-			}
+			engine := musttest.Get(llm.New(config, llm.Settings{Doer: llmtest.New(able(c.change))}))(t)
 			defer engine.Close()
 			trials, err := modelcheck.Run(t.Context(), engine, "m")
 			if (err != nil) != (c.fatal != "") || err != nil && llm.ClassOf(err) != c.fatal {

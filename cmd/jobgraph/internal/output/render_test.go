@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/drawing"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func table() output.Table {
@@ -26,9 +27,7 @@ func table() output.Table {
 func TestWideLettersKeepTheColumns(t *testing.T) {
 	rows := output.Table{Head: []string{"NAME", "STATUS"}, Rows: []output.Row{{Cells: []string{"数据分析", "done"}}, {Cells: []string{"abc", "open"}}}}
 	var b strings.Builder
-	if err := rows.Write(&b, ""); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, rows.Write(&b, ""))
 	if diff := gocmp.Diff("NAME      STATUS\n数据分析  done\nabc       open\n", b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -63,9 +62,7 @@ func TestNoFormHasAnythingThatATerminalObeys(t *testing.T) {
 	}
 	for form, want := range want {
 		var b strings.Builder
-		if err := output.Value(&b, form, value); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, output.Value(&b, form, value))
 		if diff := gocmp.Diff(want, b.String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", form, diff)
 		}
@@ -196,9 +193,7 @@ func TestATableOnANarrowScreenLeavesOutTheColumnsForWhichThereIsNoRoom(t *testin
 	} {
 		table.Width = width
 		var b strings.Builder
-		if err := table.Write(&b, ""); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, table.Write(&b, ""))
 		if diff := gocmp.Diff(want, b.String()); diff != "" {
 			t.Errorf("%d columns (-want +got):\n%s", width, diff)
 		}

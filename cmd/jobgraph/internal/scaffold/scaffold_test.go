@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/scaffold"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -29,9 +27,7 @@ func checkout(t *testing.T, module string) string {
 	t.Helper()
 	root := t.TempDir()
 	for _, dir := range []string{"services/expert-runner", "bin"} {
-		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.MkdirAll(filepath.Join(root, dir), 0o700))
 	}
 	musttest.Write(t, filepath.Join(root, "services/expert-runner/go.mod"), "module "+module+"\n")
 	return root
@@ -62,25 +58,17 @@ func TestAWorkerInGoIsBuiltAgainstTheCheckoutElseTheRelease(t *testing.T) {
 			if errors.As(err, &fault) != (c.fault != "") || fault != nil && (fault.Code != c.fault || fault.Hint == "") {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			musttest.Equal(t, c.want, got)
 		})
 	}
 }
 
 // A project requires a release by its version or uses a checkout by its path, and has no file of the other kind.
 func TestTheModuleOfAWorkerSaysWhatItIsBuiltAgainst(t *testing.T) {
-	kind, err := scaffold.Find("worker-go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	kind := musttest.Get(scaffold.Find("worker-go"))(t)
 	read := func(p scaffold.Project) (module, work string, files []string) {
 		dir := filepath.Join(t.TempDir(), "new", "worker")
-		files, err := kind.Write(dir, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		files = musttest.Get(kind.Write(dir, p))(t)
 		text := musttest.Read(t, filepath.Join(dir, "go.mod"))
 		uses, _ := os.ReadFile(filepath.Join(dir, "go.work")) // A project for a release has none.
 		return string(text), string(uses), files

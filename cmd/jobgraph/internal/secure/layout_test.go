@@ -23,20 +23,13 @@ import (
 
 func made(t *testing.T, dir string, c secure.Change) *secure.Layout {
 	t.Helper()
-	l, err := secure.Make(dir, &c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return musttest.Get(secure.Make(dir, &c))(t)
 }
 
 // keys returns the keys that a server with the folder's configuration accepts, with their accounts.
 func keys(t *testing.T, l *secure.Layout) map[string]string {
 	t.Helper()
-	o, err := server.ProcessConfigFile(l.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := musttest.Get(server.ProcessConfigFile(l.Config()))(t)
 	if o.TLSConfig == nil || len(o.TLSConfig.Certificates) != 1 {
 		t.Error("the server has no certificate")
 	}
@@ -49,15 +42,9 @@ func keys(t *testing.T, l *secure.Layout) map[string]string {
 
 func key(t *testing.T, l *secure.Layout, name string) string {
 	t.Helper()
-	id, err := l.Identity(secure.DefaultTenant, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := musttest.Get(l.Identity(secure.DefaultTenant, name))(t)
 	seed := musttest.Read(t, l.Seed(secure.DefaultTenant, name))
-	pair, err := nkeys.ParseDecoratedUserNKey(seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := musttest.Get(nkeys.ParseDecoratedUserNKey(seed))(t)
 	if public, err := pair.PublicKey(); err != nil || public != id.Key {
 		t.Errorf("the seed of %s is that of %s, want %s", name, public, id.Key)
 	}
@@ -127,11 +114,7 @@ func TestCertificatesAreThoseOfTheNamesAndSecretsArePrivate(t *testing.T) {
 	read := func(name string) *x509.Certificate {
 		text := musttest.Read(t, filepath.Join(dir, "tls", name))
 		block, _ := pem.Decode(text)
-		c, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
+		return musttest.Get(x509.ParseCertificate(block.Bytes))(t)
 	}
 	check := func(name string) error {
 		roots := x509.NewCertPool()
@@ -201,10 +184,7 @@ func TestTheListSaysSinceWhenRunnersWriteOnlyTheirRecords(t *testing.T) {
 	since := func(l *secure.Layout) time.Time {
 		t.Helper()
 		text := musttest.Read(t, l.Signers(secure.DefaultTenant))
-		list, err := seal.Load(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := musttest.Get(seal.Load(text))(t)
 		return list.Journals
 	}
 	for range 2 {
@@ -216,10 +196,7 @@ func TestTheListSaysSinceWhenRunnersWriteOnlyTheirRecords(t *testing.T) {
 	if err != nil || len(manifest) != 1 {
 		t.Fatal(manifest, err)
 	}
-	text, err := os.ReadFile(manifest[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := musttest.Get(os.ReadFile(manifest[0]))(t)
 	var folder map[string]any
 	musttest.Decode(t, text, &folder)
 	delete(folder["tenants"].([]any)[0].(map[string]any), "journals") // As a release of before wrote it.

@@ -18,6 +18,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/stack"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // chatToken is the token of an admin.
@@ -48,21 +49,16 @@ func talker(t *testing.T) (*stack.Stack, *openai.Client) {
 	script := filepath.Join(dir, "model.yaml")
 	card := filepath.Join(dir, "scribe.md")
 	for file, text := range map[string]string{script: chatScript, card: "---\nname: Scribe\ndescription: Names colours\nkind: llm\nretries: 0\n---\nName things.\n"} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	out := io.Discard
 	if testing.Verbose() {
 		out = t.Output()
 	}
-	k, err := stack.Start(t.Context(), stack.Settings{
+	k := musttest.Get(stack.Start(t.Context(), stack.Settings{
 		Host: host.Settings{HTTPAddr: "127.0.0.1:0"}, Env: func(string) (string, bool) { return "", false }, Model: stack.FakeModel + ":" + script,
 		Experts: []string{card}, Token: chatToken, Log: slog.New(slog.NewTextHandler(out, nil)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() {
 		if err := k.Stop(); err != nil {
 			t.Error(err)
@@ -77,10 +73,7 @@ func talker(t *testing.T) (*stack.Stack, *openai.Client) {
 func streamed(t *testing.T, c *openai.Client, r openai.ChatCompletionRequest) (text, reasoning string, pieces int) {
 	t.Helper()
 	r.Stream, r.StreamOptions = true, &openai.StreamOptions{IncludeUsage: true}
-	s, err := c.CreateChatCompletionStream(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(c.CreateChatCompletionStream(t.Context(), r))(t)
 	defer func() { _ = s.Close() }() // The stream has been read.
 	finish, usage := "", false
 	for {
@@ -140,10 +133,7 @@ func TestAnOpenAIClientTalksToAProfileInSeveralTurns(t *testing.T) {
 	}
 	heard(painted)
 	say("and again?")
-	whole, err := c.CreateChatCompletion(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := musttest.Get(c.CreateChatCompletion(t.Context(), r))(t)
 	if m := whole.Choices[0]; m.Message.Content != "As I said: blue." || m.FinishReason != openai.FinishReasonStop || whole.Usage.TotalTokens == 0 {
 		t.Errorf("answered %+v", whole)
 	}
@@ -176,10 +166,7 @@ func theJobs(t *testing.T, k *stack.Stack) ([]*client.Job, error) {
 // raw sends a request without any library.
 func raw(t *testing.T, k *stack.Stack, header map[string]string, body string) (int, http.Header, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, k.HTTP()+"/v1/chat/completions", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, k.HTTP()+"/v1/chat/completions", strings.NewReader(body)))(t)
 	for name, value := range header {
 		r.Header.Set(name, value)
 	}
@@ -188,10 +175,7 @@ func raw(t *testing.T, k *stack.Stack, header map[string]string, body string) (i
 		t.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }() // The body has been read.
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := musttest.Get(io.ReadAll(answer.Body))(t)
 	return answer.StatusCode, answer.Header, string(text)
 }
 
@@ -246,17 +230,11 @@ func TestARawClientTalksToAnExpertInASessionOfItsChoice(t *testing.T) {
 // The newer API does the same: a response follows the one that it names.
 func TestAnOpenAIClientGetsResponsesThatFollowEachOther(t *testing.T) {
 	k, c := talker(t)
-	first, err := c.CreateResponse(t.Context(), openai.CreateResponseRequest{Model: "default", Input: "paint the wall", Instructions: "Be brief."})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := musttest.Get(c.CreateResponse(t.Context(), openai.CreateResponseRequest{Model: "default", Input: "paint the wall", Instructions: "Be brief."}))(t)
 	if got := first.GetOutputText(); got != "Which colour?\n\n- red\n- blue" || first.Status != openai.ResponseStatusCompleted {
 		t.Fatalf("%q %+v", got, first)
 	}
-	s, err := c.CreateResponseStream(t.Context(), openai.CreateResponseRequest{Model: "default", Input: "blue", PreviousResponseID: first.ID})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(c.CreateResponseStream(t.Context(), openai.CreateResponseRequest{Model: "default", Input: "blue", PreviousResponseID: first.ID}))(t)
 	defer func() { _ = s.Close() }() // The stream has been read.
 	var kinds []string
 	var last *openai.CreateResponseResponse
@@ -309,10 +287,7 @@ func TestAConversationGoesOnWithPermissionsForEveryRole(t *testing.T) {
 	c.BaseURL = k.HTTP() + "/v1"
 	r := openai.ChatCompletionRequest{Model: "Shout Expert", Messages: []openai.ChatCompletionMessage{{Role: "user", Content: "one"}}}
 	for _, next := range []string{"two", ""} {
-		answer, err := openai.NewClientWithConfig(c).CreateChatCompletion(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := musttest.Get(openai.NewClientWithConfig(c).CreateChatCompletion(t.Context(), r))(t)
 		r.Messages = append(r.Messages, answer.Choices[0].Message, openai.ChatCompletionMessage{Role: "user", Content: next})
 	}
 	jobs, err := enter(t, l, k, "client").List(t.Context(), client.Query{})

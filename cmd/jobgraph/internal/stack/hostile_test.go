@@ -25,6 +25,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
@@ -53,22 +54,13 @@ type hand struct {
 	loot *nats.Subscription // Replies to the attacker's requests.
 }
 
-// village is a stack without accounts.
-func village(t *testing.T) *siege {
-	t.Helper()
-	return villageIn(t, unset, "127.0.0.1:0")
-}
-
 // villageIn is village with an environment and an HTTP address.
 func villageIn(t *testing.T, env host.Env, address string) *siege {
 	t.Helper()
-	k, err := stack.Start(t.Context(), stack.Settings{
+	k := musttest.Get(stack.Start(t.Context(), stack.Settings{
 		Host: host.Settings{HTTPAddr: address, DrainTimeout: 10 * time.Second}, Env: env, Model: stack.FakeModel, Token: siegeToken,
 		Embed: embed.Settings{Store: t.TempDir(), Listen: "127.0.0.1:0"}, Experts: []string{shouting(t), deciding(t)}, Log: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() {
 		if err := k.Stop(); err != nil {
 			t.Error(err)
@@ -121,27 +113,9 @@ func (s *siege) options(name string) bus.Options {
 
 func (s *siege) enter(name string) *client.Client {
 	s.Helper()
-	c, err := client.Connect(s.Context(), s.options(name))
-	if err != nil {
-		s.Fatal(err)
-	}
+	c := musttest.Get(client.Connect(s.Context(), s.options(name)))(s)
 	s.Cleanup(c.Close)
 	return c
-}
-
-// attackers returns an attacker for each identity that has no right to what the attack tries; those in but have it.
-func (s *siege) attackers(but []string) []*hand {
-	names := []string{"eve"}
-	if s.layout != nil {
-		names = []string{"eve", "olga", "viewer", "mallory", "other/client", "other/admin"}
-	}
-	var list []*hand
-	for _, name := range names {
-		if s.layout == nil || !slices.Contains(but, name) {
-			list = append(list, s.attacker(name))
-		}
-	}
-	return list
 }
 
 func (s *siege) attacker(name string) *hand {
@@ -149,10 +123,7 @@ func (s *siege) attacker(name string) *hand {
 	o := s.options(name)
 	settings := []nats.Option{nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})}
 	if o.NKey != "" {
-		key, err := nats.NkeyOptionFromSeed(o.NKey)
-		if err != nil {
-			s.Fatal(err)
-		}
+		key := musttest.Get(nats.NkeyOptionFromSeed(o.NKey))(s)
 		settings = append(settings, key, nats.RootCAs(o.CA), nats.CustomInboxPrefix(o.InboxPrefix))
 	}
 	nc, err := nats.Connect(o.URL, settings...)
@@ -180,25 +151,14 @@ func (h *hand) say(subject, body string, header ...string) {
 	for i := 0; i+1 < len(header); i += 2 {
 		m.Header[header[i]] = []string{header[i+1]}
 	}
-	if err := h.nc.PublishMsg(m); err != nil {
-		h.Fatal(err)
-	}
-}
-
-// purge removes the messages of a stream on a subject.
-func (h *hand) purge(stream, subject string) {
-	h.Helper()
-	h.say("$JS.API.STREAM.PURGE."+stream, `{"filter":"`+subject+`"}`)
+	musttest.Do(h, h.nc.PublishMsg(m))
 }
 
 // forge publishes a fact in the form that our programs use.
 func (h *hand) forge(e events.Event) {
 	h.Helper()
 	e.ID, e.Source = "forged", cmp.Or(e.Source, "jobgraph/scheduler")
-	m, err := events.Encode(h.bus.Names(), e)
-	if err != nil {
-		h.Fatal(err)
-	}
+	m := musttest.Get(events.Encode(h.bus.Names(), e))(h)
 	h.send(m)
 }
 
@@ -236,14 +196,8 @@ type victim struct {
 func (s *siege) begin(r events.Request, kind events.Kind) (v victim, e events.Event) {
 	s.Helper()
 	r.User = "boss"
-	job, err := s.boss.Submit(s.Context(), r)
-	if err != nil {
-		s.Fatal(err)
-	}
-	of, err := s.admin.Bus().Log().FollowJob(s.Context(), job, 0)
-	if err != nil {
-		s.Fatal(err)
-	}
+	job := musttest.Get(s.boss.Submit(s.Context(), r))(s)
+	of := musttest.Get(s.admin.Bus().Log().FollowJob(s.Context(), job, 0))(s)
 	defer of.Stop()
 	ctx, cancel := context.WithTimeout(s.Context(), bound)
 	defer cancel()
@@ -264,9 +218,7 @@ func (s *siege) begin(r events.Request, kind events.Kind) (v victim, e events.Ev
 func (s *siege) unserved() victim {
 	s.Helper()
 	v := s.unheard()
-	if err := s.admin.Bus().Queues().EnsurePool(s.Context(), v.pool); err != nil {
-		s.Fatal(err)
-	}
+	musttest.Do(s, s.admin.Bus().Queues().EnsurePool(s.Context(), v.pool))
 	return v
 }
 
@@ -281,9 +233,7 @@ func (s *siege) unheard() victim {
 func (s *siege) of(pool string) victim {
 	s.Helper()
 	card := fmt.Sprintf(`{"id":%q,"name":%q,"description":"Waits for ever.","kind":"nats","pool":%q}`, pool, pool, pool)
-	if _, err := s.admin.Bus().Experts().Put(s.Context(), pool, []byte(card), 0); err != nil {
-		s.Fatal(err)
-	}
+	musttest.Get(s.admin.Bus().Experts().Put(s.Context(), pool, []byte(card), 0))(s)
 	return victim{job: "j-" + strings.ToLower(rand.Text()), subjob: "a", pool: pool}
 }
 
@@ -293,9 +243,7 @@ func (s *siege) famous() victim {
 	v := s.unheard()
 	v.request = "The Famous " + v.pool
 	card := fmt.Sprintf(`{"id":%q,"name":%q,"description":"Waits for ever.","kind":"command","pool":%q}`, v.pool, v.request, v.pool)
-	if _, err := s.admin.Bus().Experts().Put(s.Context(), v.pool, []byte(card), 0); err != nil {
-		s.Fatal(err)
-	}
+	musttest.Get(s.admin.Bus().Experts().Put(s.Context(), v.pool, []byte(card), 0))(s)
 	return v
 }
 
@@ -346,16 +294,10 @@ func (s *siege) coming() victim {
 // played submits such a job, and returns its result.
 func (s *siege) played(v victim) string {
 	s.Helper()
-	job, err := s.boss.Submit(s.Context(), events.Request{ID: v.job, Goal: "shout", User: "boss", Plan: json.RawMessage(`{"subjobs":[{"id":"a","goal":"hello","expert":"Shout Expert"}]}`)})
-	if err != nil {
-		s.Fatal(err)
-	}
+	job := musttest.Get(s.boss.Submit(s.Context(), events.Request{ID: v.job, Goal: "shout", User: "boss", Plan: json.RawMessage(`{"subjobs":[{"id":"a","goal":"hello","expert":"Shout Expert"}]}`)}))(s)
 	ctx, cancel := context.WithTimeout(s.Context(), bound)
 	defer cancel()
-	result, err := s.boss.Wait(ctx, job)
-	if err != nil {
-		s.Fatal(err)
-	}
+	result := musttest.Get(s.boss.Wait(ctx, job))(s)
 	return string(result.Result)
 }
 
@@ -387,11 +329,7 @@ func (s *siege) chatting() victim {
 // documents counts the documents of a base.
 func (s *siege) documents(scope bases.Scope, name string) int {
 	s.Helper()
-	list, err := s.admin.Bus().Documents().List(s.Context(), bases.Base{Scope: scope, Name: name})
-	if err != nil {
-		s.Fatal(err)
-	}
-	return len(list)
+	return len(musttest.Get(s.admin.Bus().Documents().List(s.Context(), bases.Base{Scope: scope, Name: name}))(s))
 }
 
 // until waits for a condition.
@@ -421,10 +359,7 @@ func (s *siege) passed() {
 
 // status returns the status of a job according to its log, whatever its saved state says.
 func (s *siege) status(v victim) events.Status {
-	log, err := s.admin.Logs().Fold(s.Context(), v.job, 0)
-	if err != nil {
-		s.Fatal(err)
-	}
+	log := musttest.Get(s.admin.Logs().Fold(s.Context(), v.job, 0))(s)
 	return log.Job.Status
 }
 
@@ -454,9 +389,4 @@ func (s *siege) hear() {
 		s.Fatal(err)
 	}
 	s.Cleanup(stop)
-}
-
-func (s *siege) cancelled(job string) bool {
-	_, heard := s.ends.Load(job)
-	return heard
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/run"
 )
 
@@ -27,9 +28,7 @@ func (s *siege) in(v victim, pool string) (types []events.JournalType) {
 func TestASubJobMovesToAnotherPoolWithRoles(t *testing.T) {
 	s := castle(t)
 	v := s.queued()
-	if err := s.admin.Rerun(t.Context(), v.job, events.RerunRequested{SubJob: v.subjob, Edit: json.RawMessage(`{"expert":"shout-expert","pool":"default"}`)}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, s.admin.Rerun(t.Context(), v.job, events.RerunRequested{SubJob: v.subjob, Edit: json.RawMessage(`{"expert":"shout-expert","pool":"default"}`)}))
 	end, err := s.boss.Wait(t.Context(), v.job)
 	if err != nil || end.Status != events.Finished {
 		t.Fatalf("%+v, %v", end, err)
@@ -56,10 +55,7 @@ func TestWorkFromBeforeTheListOfSignersIsExecuted(t *testing.T) {
 		ReportSubject: n.RunEventOf(v.job, events.KindSubJobReported, v.subjob, 1, events.DefaultPool), ReportID: "before/a/1", IdempotencyKey: "before/a/1",
 		ClaimSubject: n.JournalOf(v.job, v.subjob), CancelSubject: n.Cancel(v.job, v.subjob),
 	}
-	body, err := json.Marshal(w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := musttest.Get(json.Marshal(w))(t)
 	s.attacker("admin").say(n.WorkFor(events.DefaultPool, "shout-expert", v.job, v.subjob, 1), string(body))
 	s.until("its report", func() bool { return slices.Contains(s.in(v, events.DefaultPool), events.JournalReported) })
 	if len(s.in(v, "")) != 0 {

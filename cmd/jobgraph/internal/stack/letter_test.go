@@ -13,15 +13,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // letters returns the ids of all dead letters.
 func (s *siege) letters() []string {
 	s.Helper()
-	list, err := s.admin.DeadLetters().List(s.Context())
-	if err != nil {
-		s.Fatal(err)
-	}
+	list := musttest.Get(s.admin.DeadLetters().List(s.Context()))(s)
 	ids := []string{}
 	for _, d := range list {
 		ids = append(ids, d.ID)
@@ -49,20 +47,6 @@ type lost struct {
 	again func() bool
 }
 
-// lostWork publishes work that no runner understands.
-func (s *siege) lostWork(n int) lost {
-	before := s.letters()
-	subject := fmt.Sprintf("jobs.work.default.nonsense.%d", n)
-	s.publish(events.Message{Subject: subject, Body: []byte(`{}`)})
-	id := s.dead("work:", before)
-	s.until("the end of "+id+" in its queue", func() bool { return s.last("JOBS_WORK", subject) == "" })
-	before = s.letters()
-	return lost{id, func() bool {
-		now := s.letters()
-		return !slices.Contains(now, id) && slices.ContainsFunc(now, func(id string) bool { return !slices.Contains(before, id) })
-	}}
-}
-
 // hopeless returns the subject of a dead letter, in request.
 func (s *siege) hopeless() victim {
 	before := s.letters()
@@ -71,60 +55,10 @@ func (s *siege) hopeless() victim {
 	return victim{request: "jobs.dlq.work." + seq + ".default"}
 }
 
-// lostNotice publishes a notice that no webhook accepts.
-func (s *siege) lostNotice(n int) lost {
-	notice := bus.Notice{ID: fmt.Sprint("n", n), Job: "j", Seq: uint64(n), Target: "ops", Body: []byte(`{}`)}
-	if err := s.enter("gateway").Bus().Webhooks().SetAside(s.Context(), notice, "it was not taken"); err != nil {
-		s.Fatal(err)
-	}
-	id := fmt.Sprintf("webhook:%d:ops", n)
-	return lost{id, func() bool {
-		return s.last("JOBS_WORK", fmt.Sprintf("jobs.work.~webhook.ops.j.~.%d", n)) != "" && !slices.Contains(s.letters(), id)
-	}}
-}
-
-// lostRequest publishes a request of the user boss whose payload arrives too late.
-func (s *siege) lostRequest(n int) lost {
-	job, before, plan := fmt.Sprint("late", n), s.letters(), []byte(`{"subjobs":[{"id":"a","goal":"hello","expert":"Shout Expert"}]}`)
-	ref, err := s.admin.Bus().Blobs().Put(s.Context(), job, plan)
-	if err == nil {
-		err = s.admin.Bus().Blobs().Delete(s.Context(), job)
-	}
-	request, wrong := json.Marshal(events.Request{ID: job, Goal: "hello", User: "boss", PlanRef: &ref})
-	if err != nil || wrong != nil {
-		s.Fatal(err, wrong)
-	}
-	if _, err := s.boss.Bus().Publish(s.Context(), events.Message{Subject: s.admin.Names().Request(), Body: request}, bus.Expect{}); err != nil {
-		s.Fatal(err)
-	}
-	id := s.dead("request:", before)
-	if _, err := s.admin.Bus().Blobs().Put(s.Context(), job, plan); err != nil {
-		s.Fatal(err)
-	}
-	return lost{id, func() bool {
-		return strings.Contains(s.last("JOBS", s.admin.Names().Event(job, events.KindJobRequested)), `"user":"boss"`) && !slices.Contains(s.letters(), id)
-	}}
-}
-
-// lostJob creates a job with an event that no scheduler understands.
-func (s *siege) lostJob(int) lost {
-	v := s.queued()
-	s.publish(events.Message{Subject: s.admin.Names().Control(v.job), Body: []byte(`{}`), Header: map[string][]string{
-		events.HeaderSpec: {"1.0"}, events.HeaderID: {"x"}, events.HeaderType: {"io.jobgraph.doom.requested.v9"},
-	}})
-	s.until("the quarantine of "+v.job, func() bool {
-		j, err := s.admin.Get(s.Context(), v.job)
-		return err == nil && j.Quarantined != nil
-	})
-	return lost{v.job, func() bool { return strings.Contains(s.last("JOBS", s.admin.Names().Control(v.job)), `"by":`) }}
-}
-
 // publish publishes a message with every permission.
 func (s *siege) publish(m events.Message) {
 	s.Helper()
-	if _, err := s.admin.Bus().Publish(s.Context(), m, bus.Expect{}); err != nil {
-		s.Fatal(err)
-	}
+	musttest.Get(s.admin.Bus().Publish(s.Context(), m, bus.Expect{}))(s)
 }
 
 // overHTTP retries a dead letter at the gateway.
@@ -159,7 +93,51 @@ func TestEveryKindOfDeadLetterIsTriedAgainWithRoles(t *testing.T) {
 		return err
 	}
 	n := 0
-	for kind, lose := range map[string]func(int) lost{"work": s.lostWork, "webhook": s.lostNotice, "request": s.lostRequest, "job": s.lostJob} {
+	for kind, lose := range map[string]func(int) lost{"work": func(n int) lost {
+		before := s.letters()
+		subject := fmt.Sprintf("jobs.work.default.nonsense.%d", n)
+		s.publish(events.Message{Subject: subject, Body: []byte(`{}`)})
+		id := s.dead("work:", before)
+		s.until("the end of "+id+" in its queue", func() bool { return s.last("JOBS_WORK", subject) == "" })
+		before = s.letters()
+		return lost{id, func() bool {
+			now := s.letters()
+			return !slices.Contains(now, id) && slices.ContainsFunc(now, func(id string) bool { return !slices.Contains(before, id) })
+		}}
+	}, "webhook": func(n int) lost {
+		notice := bus.Notice{ID: fmt.Sprint("n", n), Job: "j", Seq: uint64(n), Target: "ops", Body: []byte(`{}`)}
+		musttest.Do(s, s.enter("gateway").Bus().Webhooks().SetAside(s.Context(), notice, "it was not taken"))
+		id := fmt.Sprintf("webhook:%d:ops", n)
+		return lost{id, func() bool {
+			return s.last("JOBS_WORK", fmt.Sprintf("jobs.work.~webhook.ops.j.~.%d", n)) != "" && !slices.Contains(s.letters(), id)
+		}}
+	}, "request": func(n int) lost {
+		job, before, plan := fmt.Sprint("late", n), s.letters(), []byte(`{"subjobs":[{"id":"a","goal":"hello","expert":"Shout Expert"}]}`)
+		ref, err := s.admin.Bus().Blobs().Put(s.Context(), job, plan)
+		if err == nil {
+			err = s.admin.Bus().Blobs().Delete(s.Context(), job)
+		}
+		request, wrong := json.Marshal(events.Request{ID: job, Goal: "hello", User: "boss", PlanRef: &ref})
+		if err != nil || wrong != nil {
+			s.Fatal(err, wrong)
+		}
+		musttest.Get(s.boss.Bus().Publish(s.Context(), events.Message{Subject: s.admin.Names().Request(), Body: request}, bus.Expect{}))(s)
+		id := s.dead("request:", before)
+		musttest.Get(s.admin.Bus().Blobs().Put(s.Context(), job, plan))(s)
+		return lost{id, func() bool {
+			return strings.Contains(s.last("JOBS", s.admin.Names().Event(job, events.KindJobRequested)), `"user":"boss"`) && !slices.Contains(s.letters(), id)
+		}}
+	}, "job": func(int) lost {
+		v := s.queued()
+		s.publish(events.Message{Subject: s.admin.Names().Control(v.job), Body: []byte(`{}`), Header: map[string][]string{
+			events.HeaderSpec: {"1.0"}, events.HeaderID: {"x"}, events.HeaderType: {"io.jobgraph.doom.requested.v9"},
+		}})
+		s.until("the quarantine of "+v.job, func() bool {
+			j, err := s.admin.Get(s.Context(), v.job)
+			return err == nil && j.Quarantined != nil
+		})
+		return lost{v.job, func() bool { return strings.Contains(s.last("JOBS", s.admin.Names().Control(v.job)), `"by":`) }}
+	}} {
 		for way, retry := range map[string]func(string) error{"with a key": byKey, "over HTTP": s.overHTTP} {
 			n++
 			l := lose(n)
@@ -180,9 +158,7 @@ func TestARetryLendsNobodyAName(t *testing.T) {
 	s := castle(t)
 	before := s.letters()
 	eve := s.enter("eve")
-	if _, err := eve.Bus().Publish(t.Context(), events.Message{Subject: "jobs.request", Body: []byte(`{"id":"lent","goal":"g","expert":"Shout Expert","user":"boss"}`)}, bus.Expect{}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(eve.Bus().Publish(t.Context(), events.Message{Subject: "jobs.request", Body: []byte(`{"id":"lent","goal":"g","expert":"Shout Expert","user":"boss"}`)}, bus.Expect{}))(t)
 	id := s.dead("request:", before)
 	if err := s.overHTTP(id); err == nil || !strings.Contains(err.Error(), "may not ask in the name of") {
 		t.Errorf("it is tried again: %v", err)
@@ -206,9 +182,7 @@ func TestARetryPublishesNothingForARunner(t *testing.T) {
 	} {
 		mallory.say(c.letter, "forged", "Jobgraph-Subject", c.subject)
 		mallory.say("jobs.card.m.~aside", fmt.Sprintf(`{"op":"aside","aside":{"subject":%q,"seq":%d}}`, c.subject, at+1))
-		if err := mallory.nc.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, mallory.nc.Flush())
 		earlier.say(c.letter, `{"status":"FINISHED","forged":true}`, "Jobgraph-Subject", c.subject, "Jobgraph-Reason", "x")
 		id := fmt.Sprintf("work:%d:m", at+1)
 		s.until("the letter "+id, func() bool { return slices.Contains(s.letters(), id) })
@@ -219,9 +193,7 @@ func TestARetryPublishesNothingForARunner(t *testing.T) {
 	for _, letter := range []string{"jobs.dlq.work.5", "jobs.dlq.work.5.default", "jobs.dlq.request.5"} {
 		mallory.say(letter, "forged")
 	}
-	if err := mallory.nc.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, mallory.nc.Flush())
 	s.passed()
 	if ids := s.letters(); len(ids) != 4 || s.status(v).Terminal() {
 		t.Errorf("set aside: %v; the job is %s", ids, s.status(v))

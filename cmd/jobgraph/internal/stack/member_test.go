@@ -8,28 +8,21 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // `up --model fake` may run for weeks: with every question in memory it would grow by each of them.
 func TestTheScriptedModelOfAStackKeepsNoQuestions(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "script.yaml")
-	if err := os.WriteFile(script, []byte("answers:\n- text: hello\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(script, []byte("answers:\n- text: hello\n"), 0o600))
 	for _, model := range []string{"fake", "fake:" + script} {
-		doer, err := (&Settings{Model: model}).play()
-		if err != nil {
-			t.Fatal(err)
-		}
+		doer := musttest.Get((&Settings{Model: model}).play())(t)
 		server, is := doer.(*llmtest.Server)
 		if !is {
 			t.Fatalf("%s: the model is a %T", model, doer)
 		}
 		body := strings.NewReader(`{"model":"fake","messages":[{"role":"user","content":"hi"}]}`)
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, fakeAddress+"/chat/completions", body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, fakeAddress+"/chat/completions", body))(t)
 		answer, err := server.Do(request)
 		if err != nil {
 			t.Fatal(err)

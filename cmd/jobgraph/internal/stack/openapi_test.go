@@ -17,6 +17,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/stack"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // described is a client that knows nothing of the API but its description.
@@ -52,13 +53,8 @@ func newDescribed(t *testing.T, k *stack.Stack) *described {
 	d := &described{T: t, at: k.HTTP(), schemas: jsonschema.NewCompiler(), used: map[string]bool{}}
 	answer := d.send(http.MethodGet, "/openapi.json", nil, nil)
 	defer func() { _ = answer.Body.Close() }() // The body has been read.
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &d.document); err != nil {
-		t.Fatal(err)
-	}
+	text := musttest.Get(io.ReadAll(answer.Body))(t)
+	musttest.Do(t, json.Unmarshal(text, &d.document))
 	whole, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err == nil {
 		err = d.schemas.AddResource("api", whole)
@@ -87,10 +83,7 @@ func (d *described) operation(id string) operation {
 
 func (d *described) send(method, path string, body []byte, header map[string]string) *http.Response {
 	d.Helper()
-	r, err := http.NewRequestWithContext(d.Context(), method, d.at+path, bytes.NewReader(body))
-	if err != nil {
-		d.Fatal(err)
-	}
+	r := musttest.Get(http.NewRequestWithContext(d.Context(), method, d.at+path, bytes.NewReader(body)))(d)
 	r.Header.Set("Authorization", "Bearer "+chatToken)
 	for name, value := range header {
 		r.Header.Set(name, value)
@@ -105,10 +98,7 @@ func (d *described) send(method, path string, body []byte, header map[string]str
 // valid fails the test unless a value fits a schema of the description.
 func (d *described) valid(what, pointer string, text []byte) {
 	d.Helper()
-	schema, err := d.schemas.Compile("api#" + pointer)
-	if err != nil {
-		d.Fatal(err)
-	}
+	schema := musttest.Get(d.schemas.Compile("api#" + pointer))(d)
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err == nil {
 		err = schema.Validate(value)
@@ -161,10 +151,7 @@ func (d *described) request(o *operation, values map[string]any) (path string, b
 		}
 		return path, nil
 	}
-	body, err := json.Marshal(rest)
-	if err != nil {
-		d.Fatal(err)
-	}
+	body = musttest.Get(json.Marshal(rest))(d)
 	d.valid("request of "+o.ID, pointer("paths", o.path, strings.ToLower(o.method), "requestBody", "content", "application/json", "schema"), body)
 	return path, body
 }
@@ -176,10 +163,7 @@ func (d *described) call(id string, values map[string]any) (status int, answer m
 	path, body := d.request(&o, values)
 	response := d.send(o.method, path, body, nil)
 	defer func() { _ = response.Body.Close() }() // The body has been read.
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		d.Fatal(err)
-	}
+	text := musttest.Get(io.ReadAll(response.Body))(d)
 	code := strconv.Itoa(response.StatusCode)
 	media, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	described, known := o.Responses[code]
@@ -188,9 +172,7 @@ func (d *described) call(id string, values map[string]any) (status int, answer m
 	}
 	if strings.HasSuffix(media, "json") {
 		d.valid("answer of "+id, pointer("paths", o.path, strings.ToLower(o.method), "responses", code, "content", media, "schema"), text)
-		if err := json.Unmarshal(text, &answer); err != nil {
-			d.Fatal(err)
-		}
+		musttest.Do(d, json.Unmarshal(text, &answer))
 	}
 	return response.StatusCode, answer
 }

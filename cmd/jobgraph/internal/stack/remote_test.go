@@ -56,10 +56,7 @@ func TestARemoteAgentKnowsASessionAgainWithPermissionsForEveryRole(t *testing.T)
 	l, k := fortress(t, secure.Change{}, card)
 	c := enter(t, l, k, "client")
 	for range 2 {
-		job, err := c.Submit(t.Context(), events.Request{Goal: "go", Expert: "Desk", Session: "s"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		job := musttest.Get(c.Submit(t.Context(), events.Request{Goal: "go", Expert: "Desk", Session: "s"}))(t)
 		if end, err := c.Wait(t.Context(), job); err != nil || end.Status != events.Finished {
 			t.Fatalf("%+v %v", end, err)
 		}

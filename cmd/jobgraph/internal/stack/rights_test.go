@@ -79,10 +79,7 @@ func samMay(role verb.Role) string { return "token-of-sam-as-" + string(role) }
 func (s *siege) message(role verb.Role, session, text string) (status int, receipt client.Receipt) {
 	s.Helper()
 	body := musttest.JSON(s, events.Request{Goal: text, Session: session})
-	r, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.stack.HTTP()+"/api/v1/jobs", bytes.NewReader(body))
-	if err != nil {
-		s.Fatal(err)
-	}
+	r := musttest.Get(http.NewRequestWithContext(s.Context(), http.MethodPost, s.stack.HTTP()+"/api/v1/jobs", bytes.NewReader(body)))(s)
 	r.Header.Set("Authorization", "Bearer "+samMay(role))
 	r.Header.Set("Content-Type", "application/json")
 	answer, err := http.DefaultClient.Do(r)
@@ -133,9 +130,7 @@ func TestAMessageOfASubmitterIsNoApprovalThatIsAskedForMeanwhile(t *testing.T) {
 					t.Fatalf("%d %+v", status, waits)
 				}
 				s.approve(v)
-				if err := s.admin.Bus().Streams().Purge(t.Context(), "JOBS", "jobs.event.none"); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, s.admin.Bus().Streams().Purge(t.Context(), "JOBS", "jobs.event.none"))
 				s.closed(false)
 				s.until("the message", func() bool {
 					_, err := s.admin.Get(t.Context(), waits.JobID)
@@ -198,9 +193,7 @@ func TestARetryLendsNobodyARight(t *testing.T) {
 		m.Header["Jobgraph-Subject"], m.Header["Jobgraph-Reason"], m.Header["Jobgraph-Stored"] = []string{m.Subject}, []string{"x"}, []string{time.Now().Format(time.RFC3339Nano)}
 		m.Subject = "jobs.dlq." + strings.Replace(id, ":", ".", 1)
 		s.publish(m)
-		if err := s.overHTTP(id); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, s.overHTTP(id))
 		if c.want {
 			s.until("the answer of the "+string(c.right), func() bool { return !s.asks(v) })
 		} else if s.passed(); !s.asks(v) {

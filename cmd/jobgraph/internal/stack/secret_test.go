@@ -33,6 +33,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // roleKey is the variable that makes the test binary an MCP server on standard input and output.
@@ -214,30 +215,22 @@ func start(t *testing.T) *echo {
 	}
 	config := filepath.Join(e.dir, "jobgraph.yaml")
 	text := fmt.Sprintf(configuration, echoingModel(t), self, echoingMCP(t), program, broken, echoingHTTP(t), echoingAgent(t))
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	e.stack, err = stack.Start(t.Context(), stack.Settings{
+	musttest.Do(t, os.WriteFile(config, []byte(text), 0o600))
+	e.stack = musttest.Get(stack.Start(t.Context(), stack.Settings{
 		Host: host.Settings{Config: config, Prefix: "jobs", HTTPAddr: "127.0.0.1:0", DrainTimeout: 5 * time.Second}, Embed: embed.Settings{Store: filepath.Join(e.dir, "store")},
 		Env: func(name string) (string, bool) { value, ok := secrets[name]; return value, ok },
 		Log: slog.New(slog.NewJSONHandler(e.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if e.bus, err = bus.Connect(t.Context(), e.stack.Options()); err != nil {
 		t.Fatal(err)
 	}
-	stop, err := e.bus.SubscribeCore("jobs.live.>", func(subject string, body []byte) {
+	stop := musttest.Get(e.bus.SubscribeCore("jobs.live.>", func(subject string, body []byte) {
 		var piece struct{ Text string }
 		if json.Unmarshal(body, &piece) == nil && piece.Text != "" {
 			body = []byte(piece.Text) // Pieces are checked together, as one text.
 		}
 		_, _ = e.live.Write(body) // This Write never fails.
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(stop)
 	return e
 }
@@ -272,21 +265,12 @@ func clean(t *testing.T, what string, text []byte) {
 // stored checks every message of every stream, including buckets, and every whole object.
 func (e *echo) stored() (messages int) {
 	t := e.t
-	nc, err := nats.Connect("", nats.InProcessServer(e.stack.Server()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	nc := musttest.Get(nats.Connect("", nats.InProcessServer(e.stack.Server())))(t)
 	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := musttest.Get(jetstream.New(nc))(t)
 	names := js.StreamNames(t.Context())
 	for name := range names.Name() {
-		s, err := js.Stream(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := musttest.Get(js.Stream(t.Context(), name))(t)
 		for seq := s.CachedInfo().State.FirstSeq; seq <= s.CachedInfo().State.LastSeq; seq++ {
 			m, err := s.GetMsg(t.Context(), seq)
 			if err != nil {
@@ -299,19 +283,10 @@ func (e *echo) stored() (messages int) {
 		if !isObjects {
 			continue
 		}
-		objects, err := js.ObjectStore(t.Context(), bucket)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list, err := objects.List(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		objects := musttest.Get(js.ObjectStore(t.Context(), bucket))(t)
+		list := musttest.Get(objects.List(t.Context()))(t)
 		for _, o := range list {
-			data, err := objects.GetBytes(t.Context(), o.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := musttest.Get(objects.GetBytes(t.Context(), o.Name))(t)
 			clean(t, "object "+o.Name, data)
 		}
 	}
@@ -339,21 +314,11 @@ func TestNoSecretThatIsEchoedIsKeptToldOrLogged(t *testing.T) {
 		none := 0
 		r.Limits.Retries, r.Limits.MaxPlanRounds = &none, new(1)
 		c := client.New(e.bus)
-		if _, err := c.Submit(e.t.Context(), r); err != nil {
-			e.t.Fatal(err)
-		}
-		end, err := c.Wait(e.t.Context(), r.ID)
-		if err != nil {
-			e.t.Fatal(err)
-		}
-		x, err := c.Archive().Export(e.t.Context(), r.ID, time.Now())
-		if err != nil {
-			e.t.Fatal(err)
-		}
+		musttest.Get(c.Submit(e.t.Context(), r))(e.t)
+		end := musttest.Get(c.Wait(e.t.Context(), r.ID))(e.t)
+		x := musttest.Get(c.Archive().Export(e.t.Context(), r.ID, time.Now()))(e.t)
 		var file bytes.Buffer
-		if err := x.Write(&file); err != nil {
-			e.t.Fatal(err)
-		}
+		musttest.Do(e.t, x.Write(&file))
 		whole := slices.Collect(maps.Values(x.Blobs)) // The export file encodes them.
 		clean(e.t, "a blob of "+r.ID, bytes.Join(whole, nil))
 		if !bytes.Contains(bytes.Join(append(whole, file.Bytes()), nil), []byte("********")) {
@@ -370,10 +335,7 @@ func TestNoSecretThatIsEchoedIsKeptToldOrLogged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := musttest.Get(io.ReadAll(answer.Body))(t)
 		_ = answer.Body.Close() // The body has been read.
 		clean(t, path, page)
 	}

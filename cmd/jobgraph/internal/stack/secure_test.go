@@ -14,6 +14,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // unset is an environment without variables.
@@ -29,10 +30,7 @@ func fortress(t *testing.T, change secure.Change, experts ...string) (*secure.La
 func fortressIn(t *testing.T, env host.Env, change secure.Change, experts ...string) (*secure.Layout, *stack.Stack) {
 	t.Helper()
 	change.Listen = "127.0.0.1:0"
-	l, err := secure.Make(filepath.Join(t.TempDir(), "secure"), &change)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := musttest.Get(secure.Make(filepath.Join(t.TempDir(), "secure"), &change))(t)
 	s := stack.Settings{
 		Host: host.Settings{HTTPAddr: "127.0.0.1:0", DrainTimeout: 10 * time.Second}, Env: env, Model: stack.FakeModel, Token: "0123456789abcdef0123456789abcdef",
 		Embed: embed.Settings{Store: t.TempDir(), Listen: l.Listen, Config: l.Config()}, Secure: l, Experts: experts, Log: slog.New(slog.DiscardHandler),
@@ -40,10 +38,7 @@ func fortressIn(t *testing.T, env host.Env, change secure.Change, experts ...str
 	if testing.Verbose() {
 		s.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
-	k, err := stack.Start(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := musttest.Get(stack.Start(t.Context(), s))(t)
 	t.Cleanup(func() {
 		if err := k.Stop(); err != nil {
 			t.Error(err)
@@ -55,12 +50,9 @@ func fortressIn(t *testing.T, env host.Env, change secure.Change, experts ...str
 // enter connects as an identity over TLS.
 func enter(t *testing.T, l *secure.Layout, k *stack.Stack, name string) *client.Client {
 	t.Helper()
-	c, err := client.Connect(t.Context(), bus.Options{
+	c := musttest.Get(client.Connect(t.Context(), bus.Options{
 		URL: k.Server().URL(), Name: name, NKey: l.Seed(secure.DefaultTenant, name), CA: l.CA(), InboxPrefix: "_INBOX_" + name,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -69,22 +61,14 @@ func enter(t *testing.T, l *secure.Layout, k *stack.Stack, name string) *client.
 func shouting(t *testing.T) string {
 	t.Helper()
 	card := filepath.Join(t.TempDir(), "shout.md")
-	if err := os.WriteFile(card, []byte("---\nname: Shout Expert\ndescription: Writes in capitals.\nkind: command\nsandbox: none\ncommand: [/usr/bin/tr, a-z, A-Z]\n---\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(card, []byte("---\nname: Shout Expert\ndescription: Writes in capitals.\nkind: command\nsandbox: none\ncommand: [/usr/bin/tr, a-z, A-Z]\n---\n"), 0o600))
 	return card
 }
 
 func TestAJobRunsWithPermissionsForEveryRole(t *testing.T) {
 	l, k := fortress(t, secure.Change{}, shouting(t))
 	c := enter(t, l, k, "client")
-	job, err := c.Submit(t.Context(), events.Request{Goal: "hello", Expert: "Shout Expert"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	result, err := c.Wait(t.Context(), job)
-	if err != nil {
-		t.Fatal(err)
-	}
+	job := musttest.Get(c.Submit(t.Context(), events.Request{Goal: "hello", Expert: "Shout Expert"}))(t)
+	result := musttest.Get(c.Wait(t.Context(), job))(t)
 	t.Logf("%+v", result)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // siegeToken is the token of an admin of the gateway.
@@ -73,10 +74,7 @@ var forgedItems = []item.Item{
 // without a pool, with the pool of the run, and with the pool of the attacker.
 func fake(h *hand, v victim) {
 	n := h.admin.Names()
-	body, err := item.Encode(forgedItems)
-	if err != nil {
-		h.Fatal(err)
-	}
+	body := musttest.Get(item.Encode(forgedItems))(h)
 	planned, _ := item.Encode([]item.Item{{Type: item.Text, ID: "p/answer", Run: 1, Text: "forged answer of the planner. "}}) // It can be encoded.
 	for _, pool := range []string{"", v.pool, "m"} {
 		h.say(item.LiveSubjects(n).In(v.job, v.subjob, pool), string(body))
@@ -192,10 +190,7 @@ func (s *siege) chatted() victim {
 func (s *siege) stream(v victim, method, path, body string) {
 	s.Helper()
 	ctx, stop := context.WithCancel(s.Context())
-	r, err := http.NewRequestWithContext(ctx, method, s.stack.HTTP()+path, strings.NewReader(body))
-	if err != nil {
-		s.Fatal(err)
-	}
+	r := musttest.Get(http.NewRequestWithContext(ctx, method, s.stack.HTTP()+path, strings.NewReader(body)))(s)
 	r.Header.Set("Authorization", "Bearer "+siegeToken)
 	r.Header.Set("Accept", "text/event-stream")
 	r.Header.Set("Content-Type", "application/json")
@@ -270,10 +265,7 @@ func (s *siege) stored(v victim) string {
 		}
 		all.Write(must(json.Marshal(m.Items)))
 	}
-	r, err := http.NewRequestWithContext(s.Context(), http.MethodGet, s.stack.HTTP()+"/api/v1/jobs/"+v.job+"/live", http.NoBody)
-	if err != nil {
-		s.Fatal(err)
-	}
+	r := musttest.Get(http.NewRequestWithContext(s.Context(), http.MethodGet, s.stack.HTTP()+"/api/v1/jobs/"+v.job+"/live", http.NoBody))(s)
 	r.Header.Set("Authorization", "Bearer "+siegeToken)
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
@@ -314,9 +306,7 @@ func (s *siege) report(v victim, output string) {
 func muttering(t *testing.T) string {
 	t.Helper()
 	card := filepath.Join(t.TempDir(), "mutter.md")
-	if err := os.WriteFile(card, []byte("---\nname: Mutter\ndescription: Mutters.\nkind: command\nsandbox: none\ncommand: [/bin/sh, -c, 'echo hm >&2; cat']\n---\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.WriteFile(card, []byte("---\nname: Mutter\ndescription: Mutters.\nkind: command\nsandbox: none\ncommand: [/bin/sh, -c, 'echo hm >&2; cat']\n---\n"), 0o600))
 	return card
 }
 
@@ -342,26 +332,16 @@ func TestWhatARunShowsIsSeenWithRoles(t *testing.T) {
 	v := s.of("far")
 	worker := s.enter("worker")
 	q := worker.Bus().Queues()
-	if err := q.EnsurePool(t.Context(), "far"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, q.EnsurePool(t.Context(), "far"))
 	s.wait(v)
 	v.screen = &screen{}
 	s.stream(v, http.MethodGet, "/api/v1/jobs/"+v.job+"/live", "")
 	s.ready(v)
-	sub, err := q.Consume(t.Context(), q.PoolConsumer("far"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sub := musttest.Get(q.Consume(t.Context(), q.PoolConsumer("far")))(t)
 	defer sub.Stop()
-	list, err := sub.Next(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := musttest.Get(sub.Next(t.Context(), 1))(t)
 	var w events.Work
-	if err := events.ReadWork(list[0].Message().Body, &w); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, events.ReadWork(list[0].Message().Body, &w))
 	h := &hand{siege: s, name: "worker", nc: s.attacker("worker").nc, bus: worker}
 	h.loot = s.attacker("worker").loot
 	h.say(w.ItemSubject, `{"type":"text","id":"answer/1","run":1,"text":"of its run"}`)

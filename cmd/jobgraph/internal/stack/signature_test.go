@@ -38,9 +38,7 @@ func TestOnlySignedAnswersAndStopsCount(t *testing.T) {
 			t.Errorf("retry: %v", err)
 		}
 	}
-	if err := s.boss.Answer(t.Context(), v.job, v.request, "go ahead", ""); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, s.boss.Answer(t.Context(), v.job, v.request, "go ahead", ""))
 	end, err := s.boss.Wait(t.Context(), v.job)
 	if err != nil || end.Status != events.Finished || !strings.Contains(string(end.Result), "go ahead") {
 		t.Errorf("%+v, %v", end, err)
@@ -96,9 +94,7 @@ func TestAPlanOperationIsInTheNameOfItsKey(t *testing.T) {
 		t.Errorf("the job is %s; the plans are %s, %v", s.status(v), plans.Text, err)
 	}
 	operation.By = ""
-	if _, err := olga.Plan(t.Context(), operation); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(olga.Plan(t.Context(), operation))(t)
 	if edit := s.last("JOBS", s.admin.Names().Control(v.job)); !strings.Contains(edit, `"by":"olga"`) {
 		t.Errorf("the plan was edited so: %s", edit)
 	}
@@ -129,16 +125,9 @@ func TestAnApprovalTakesAnApprover(t *testing.T) {
 func TestAnImportKeepsAnswers(t *testing.T) {
 	s := castle(t)
 	v := s.asking()
-	if err := s.boss.Answer(t.Context(), v.job, v.request, "go ahead", ""); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.boss.Wait(t.Context(), v.job); err != nil {
-		t.Fatal(err)
-	}
-	before, err := s.admin.Logs().Fold(t.Context(), v.job, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, s.boss.Answer(t.Context(), v.job, v.request, "go ahead", ""))
+	musttest.Get(s.boss.Wait(t.Context(), v.job))(t)
+	before := musttest.Get(s.admin.Logs().Fold(t.Context(), v.job, 0))(t)
 	file, err := s.admin.Archive().Export(t.Context(), v.job, time.Now())
 	if err == nil {
 		err = s.admin.Delete(t.Context(), v.job)
@@ -210,9 +199,7 @@ func TestAJobThatIsStoppedInTheQueueIsThatOfItsSender(t *testing.T) {
 	boss := s.attacker("boss")
 	boss.send(s.written(`{"id":"waits","goal":"once","expert":"Shout Expert"}`))
 	s.until("the request", func() bool { return s.last("JOBS_INTAKE", "jobs.request") != "" })
-	if err := s.enter("olga").Stop(t.Context(), "waits", events.StopRequested{}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, s.enter("olga").Stop(t.Context(), "waits", events.StopRequested{}))
 	log, err := s.admin.Logs().Fold(t.Context(), "waits", 0)
 	if err != nil || log.Request() == nil || log.Request().Request.User != "boss" || log.Job.Status != events.Stopped {
 		t.Errorf("%+v, %v", log.Request(), err)
@@ -233,17 +220,12 @@ func TestASignedRequestIsOneJobHoweverOftenOthersSendIt(t *testing.T) {
 		again.Header[header[0]] = []string{header[1]}
 		eve.send(again)
 	}
-	if err := eve.nc.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, eve.nc.Flush())
 	s.until("the end of the queue", func() bool {
 		queue, err := s.admin.Bus().Streams().Info(t.Context(), s.admin.Names().Intake)
 		return err == nil && queue.LastSeq >= 5 && queue.Messages == 0
 	})
-	log, err := s.admin.Bus().Streams().Info(t.Context(), s.admin.Names().Log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := musttest.Get(s.admin.Bus().Streams().Info(t.Context(), s.admin.Names().Log))(t)
 	n := 0
 	for _, err := range s.admin.Bus().Log().Requested(t.Context(), 1, log.LastSeq) {
 		if n++; err != nil {

@@ -26,6 +26,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 	gateway "github.com/jobgraph/jobgraph/services/gateway/app"
@@ -54,9 +55,7 @@ func neighbours(t *testing.T) (home, other *estate) {
 	home = &estate{siege: s, token: ownToken, at: s.stack.HTTP()}
 	other = &estate{siege: &siege{TB: t, stack: s.stack, layout: s.layout, home: neighbour}, token: neighbourToken}
 	other.open()
-	if err := other.admin.Bus().Streams().Init(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, other.admin.Bus().Streams().Init(t.Context()))
 	other.at = other.serve(t)
 	home.furnish("secret-of-home")
 	other.furnish("secret-of-the-other")
@@ -134,9 +133,7 @@ func (e *estate) furnish(secret string) {
 	_, card := b.Experts().Put(ctx, "kept", []byte(`{"id":"kept","name":"kept","description":"`+secret+`","pool":"kept"}`), 0)
 	_, timed := e.admin.Schedules().Create(ctx, secret, schedule.Spec{When: events.Schedule{Cron: "0 0 1 1 *"}, Request: events.Request{Goal: secret, Expert: "Shout Expert"}})
 	live := b.Items().Send(job, "a", "", []byte(strconv.Quote(secret)))
-	if err := errors.Join(blob, document, fact, plan, card, timed, live); err != nil {
-		e.Fatal(err)
-	}
+	musttest.Do(e, errors.Join(blob, document, fact, plan, card, timed, live))
 	before := e.letters()
 	e.publish(events.Message{Subject: "jobs.work.default.nonsense.0", Body: []byte(secret)})
 	e.dead("work:", before)
@@ -158,13 +155,8 @@ func (e *estate) spy(who string) *spy {
 	e.Helper()
 	p := &spy{hand: e.attacker(who), of: e}
 	listen := func(subject string) *nats.Subscription {
-		sub, err := p.nc.SubscribeSync(subject)
-		if err != nil {
-			e.Fatal(err)
-		}
-		if err := sub.SetPendingLimits(-1, -1); err != nil {
-			e.Fatal(err)
-		}
+		sub := musttest.Get(p.nc.SubscribeSync(subject))(e)
+		musttest.Do(e, sub.SetPendingLimits(-1, -1))
 		return sub
 	}
 	p.sub = listen(p.nc.NewInbox() + ".*")
@@ -185,9 +177,7 @@ func (p *spy) ask(subject, body string) {
 	p.Helper()
 	reply := strings.TrimSuffix(p.sub.Subject, "*") + strconv.Itoa(len(p.asked))
 	p.asked = append(p.asked, subject+" "+body)
-	if err := p.nc.PublishRequest(subject, reply, []byte(body)); err != nil {
-		p.Fatal(err)
-	}
+	musttest.Do(p, p.nc.PublishRequest(subject, reply, []byte(body)))
 }
 
 // pry asks for everything.
@@ -233,9 +223,7 @@ func (p *spy) found() map[string]bool {
 	p.Helper()
 	err := p.nc.Flush()
 	p.of.passed() // Everything that belongs to a job is done, so that answers have had their time.
-	if err = errors.Join(err, p.nc.Flush()); err != nil {
-		p.Fatal(err)
-	}
+	musttest.Do(p, errors.Join(err, p.nc.Flush()))
 	found := map[string]bool{}
 	for _, sub := range append(p.ears, p.sub, p.loot) {
 		waiting, _, err := sub.Pending()
@@ -243,10 +231,7 @@ func (p *spy) found() map[string]bool {
 			continue // It was refused.
 		}
 		for range waiting {
-			m, err := sub.NextMsg(bound)
-			if err != nil {
-				p.Fatal(err)
-			}
+			m := musttest.Get(sub.NextMsg(bound))(p)
 			var stored struct {
 				Message struct{ Data []byte }
 			}
@@ -309,9 +294,7 @@ func TestATenantChangesNothingOfAnother(t *testing.T) {
 		for _, who := range []string{"admin", "mallory", "boss"} {
 			h := home.attacker(neighbour + "/" + who)
 			a.strike(h, v)
-			if err := h.nc.Flush(); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, h.nc.Flush())
 			h.nc.Close()
 			h.bus.Close()
 		}
@@ -361,10 +344,7 @@ func TestAGatewayServesItsTenantAlone(t *testing.T) {
 // http asks a gateway with a token.
 func (e *estate) http(method, path, token string) (status int, text string) {
 	e.Helper()
-	r, err := http.NewRequestWithContext(e.Context(), method, e.at+path, strings.NewReader("{}"))
-	if err != nil {
-		e.Fatal(err)
-	}
+	r := musttest.Get(http.NewRequestWithContext(e.Context(), method, e.at+path, strings.NewReader("{}")))(e)
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/json")
 	answer, err := http.DefaultClient.Do(r)
@@ -372,9 +352,6 @@ func (e *estate) http(method, path, token string) (status int, text string) {
 		e.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }() // The body was read.
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		e.Fatal(err)
-	}
+	body := musttest.Get(io.ReadAll(answer.Body))(e)
 	return answer.StatusCode, string(body)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/stack"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	runner "github.com/jobgraph/jobgraph/services/expert-runner/app"
 	gateway "github.com/jobgraph/jobgraph/services/gateway/app"
 	planner "github.com/jobgraph/jobgraph/services/planner/app"
@@ -21,10 +22,7 @@ import (
 func TestNoServiceOfABusWithRolesStartsWithoutSigners(t *testing.T) {
 	l, k := fortress(t, secure.Change{})
 	env := func(string) (string, bool) { return "", false }
-	own, err := stack.ReadServices("", env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := musttest.Get(stack.ReadServices("", env))(t)
 	own.Gateway.StartToken = chatToken
 	for name, run := range map[string]func(ctx context.Context, p *host.Process) error{
 		"scheduler": func(ctx context.Context, p *host.Process) error {

@@ -20,9 +20,7 @@ func TestAFolderIsRememberedForItsOwnerAlone(t *testing.T) {
 	a := Entry{Folder: "/a", Digest: "sha256:1", Variables: []string{"KEY"}, Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	b := Entry{Folder: "/b", Digest: "sha256:2", Since: a.Since}
 	for _, e := range []Entry{b, a, {Folder: "/b", Digest: "sha256:3", Since: a.Since}} {
-		if err := s.Put(e); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, s.Put(e))
 	}
 	b.Digest = "sha256:3"
 	list, err := s.List()
@@ -54,12 +52,8 @@ func TestAFolderIsRememberedForItsOwnerAlone(t *testing.T) {
 
 func TestAStoreThatOthersMayHaveWrittenTrustsNothing(t *testing.T) {
 	s := At(filepath.Join(t.TempDir(), "trust.json"))
-	if err := s.Put(Entry{Folder: "/a", Digest: "d"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(s.Path(), 0o622); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, s.Put(Entry{Folder: "/a", Digest: "d"}))
+	musttest.Do(t, os.Chmod(s.Path(), 0o622))
 	if _, ok, err := s.Get("/a"); ok || err == nil || !strings.Contains(err.Error(), "others may write") {
 		t.Error(ok, err)
 	}
@@ -68,9 +62,7 @@ func TestAStoreThatOthersMayHaveWrittenTrustsNothing(t *testing.T) {
 	}
 	for _, text := range []string{"{", `{"version":2}`, ""} {
 		musttest.Write(t, s.Path(), text)
-		if err := os.Chmod(s.Path(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Chmod(s.Path(), 0o600))
 		if _, ok, err := s.Get("/a"); ok || err == nil {
 			t.Errorf("%q: %v, %v", text, ok, err)
 		}

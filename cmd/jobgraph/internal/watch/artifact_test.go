@@ -13,12 +13,13 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // shown returns the last tree of a job with one SubJob that has made n files.
 func shown(t *testing.T, files int) []string {
 	t.Helper()
-	result, err := jobtest.Script{
+	result := musttest.Get(jobtest.Script{
 		Plan: &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "make files", Expert: "maker"}}},
 		Default: func(events.Work) events.SubJobReported {
 			r := jobtest.Succeed("done")
@@ -27,10 +28,7 @@ func shown(t *testing.T, files int) []string {
 			}
 			return r
 		},
-	}.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	}.Run())(t)
 	log := func(context.Context) iter.Seq2[events.Event, error] {
 		return func(yield func(events.Event, error) bool) {
 			for e := range slices.Values(result.Events) {
@@ -43,9 +41,7 @@ func shown(t *testing.T, files int) []string {
 	var out strings.Builder
 	size := func() (int, int, bool) { return 80, 10, true }
 	show := watch.Show{Out: &out, Form: watch.Tree, Size: size, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }}
-	if err := show.Follow(t.Context(), log, joblog.New(), func() bool { return false }); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, show.Follow(t.Context(), log, joblog.New(), func() bool { return false }))
 	pictures := strings.Split(strings.TrimSuffix(out.String(), "\x1b[J"), "\x1b[J")
 	return strings.Split(strings.TrimRight(strings.ReplaceAll(pictures[len(pictures)-1], "\x1b[K", ""), "\n"), "\n")
 }

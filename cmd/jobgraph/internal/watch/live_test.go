@@ -4,10 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/drawing"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // shown is what a terminal of some columns shows of items.
@@ -19,13 +18,9 @@ func shown(t *testing.T, width int, items ...item.Item) string {
 		if items[i].SubJob == "" {
 			items[i].SubJob = "look"
 		}
-		if err := l.Item(&items[i]); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, l.Item(&items[i]))
 	}
-	if err := l.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, l.Flush())
 	for line := range strings.Lines(out.String()) {
 		if drawing.Width(strings.TrimSuffix(line, "\n")) > width {
 			t.Errorf("%q is wider than %d columns", line, width)
@@ -59,18 +54,14 @@ look # report: # Title
 look = run 2 takes over
 look | not complete
 `
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 func TestTextWithoutALineBreakStillStreams(t *testing.T) {
 	var out strings.Builder
 	l := &Live{Out: &out, Width: 40}
 	for n, word := range strings.Fields(strings.Repeat("word ", 20)) {
-		if err := l.Item(&item.Item{Type: item.Text, SubJob: "a", ID: "answer", Offset: 5 * n, Text: word + " "}); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, l.Item(&item.Item{Type: item.Text, SubJob: "a", ID: "answer", Offset: 5 * n, Text: word + " "}))
 	}
 	if n := strings.Count(out.String(), "\n"); n != 2 {
 		t.Errorf("%d lines are written before the text ends:\n%s", n, out.String())

@@ -12,52 +12,8 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/watch"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
-
-// asking returns the events of a job that asks a person twice; answered says whether the first request is answered.
-func asking(answered bool) []events.Event {
-	list := []events.Event{
-		{Kind: events.KindJobRequested, Data: &events.JobRequested{
-			Request: events.Request{Goal: "Count"},
-			Rules:   events.Rules{Version: 1, MaxSteps: 10, MaxPlanRounds: 1, InputRounds: 5, FailurePolicy: events.FailFast, Finalize: "tails"},
-		}},
-		{Kind: events.KindGraphCreated, SubJob: "~plan", Run: 1, Data: &events.GraphCreated{Plan: &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "Count", Expert: "x"}, {ID: "b", Goal: "Pay", Expert: "x"}}}}},
-		{Kind: events.KindInputRequested, SubJob: "a", Run: 1, Data: &events.InputRequested{Request: "q1", Kind: events.InputClarification, Prompt: "How many\nboxes?"}},
-		{Kind: events.KindInputRequested, SubJob: "b", Run: 1, Data: &events.InputRequested{Request: "q2", Kind: events.InputApproval, Prompt: "May I?"}},
-	}
-	if answered {
-		list = append(list, events.Event{Kind: events.KindInputClosed, Key: "q1", Data: &events.InputClosed{Action: events.Answered, Answer: []byte(`"3"`)}})
-	}
-	for i := range list {
-		list[i].Job, list[i].Seq, list[i].Time = "j", uint64(i+1), time.Unix(int64(i), 0)
-	}
-	return list
-}
-
-// pictured returns the last tree of a job on a terminal, without its first line.
-func pictured(t *testing.T, list []events.Event, width, height int) []string {
-	t.Helper()
-	var out lastWrite
-	s := watch.Show{Out: &out, Form: watch.Tree, Size: func() (int, int, bool) { return width, height, true }, Now: func() time.Time { return time.Unix(10, 0) }}
-	log := func(context.Context) iter.Seq2[events.Event, error] {
-		return func(yield func(events.Event, error) bool) {
-			for _, e := range list {
-				if !yield(e, nil) {
-					return
-				}
-			}
-		}
-	}
-	if err := s.Follow(t.Context(), log, joblog.New(), func() bool { return false }); err != nil {
-		t.Fatal(err)
-	}
-	text := string(out)
-	if _, drawn, again := strings.Cut(text, "\r"); again {
-		text = drawn // Drop the sequence that moves up to the previous tree.
-	}
-	text = strings.NewReplacer("\x1b[K", "", "\x1b[J", "").Replace(text)
-	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")[1:]
-}
 
 // lastWrite keeps what was written last.
 type lastWrite string
@@ -77,7 +33,39 @@ func TestATreeSaysWhatAPersonIsAskedAndHowToAnswer(t *testing.T) {
 		{true, 80, 24, []string{"  ▷ a  x", "  … b  x  waits for q2", "  ? May I?", "  → jobgraph approve|reject j q2"}},
 		{false, 24, 10, []string{"  … a  x  waits for q1", "  … b  x  waits for q2", "  ? How many boxes?", "  → jobgraph answer j …", "  ? May I?", "  → jobgraph approve|r…"}},
 	} {
-		if diff := cmp.Diff(test.want, pictured(t, asking(test.answered), test.width, test.height)); diff != "" {
+		list := []events.Event{
+			{Kind: events.KindJobRequested, Data: &events.JobRequested{
+				Request: events.Request{Goal: "Count"},
+				Rules:   events.Rules{Version: 1, MaxSteps: 10, MaxPlanRounds: 1, InputRounds: 5, FailurePolicy: events.FailFast, Finalize: "tails"},
+			}},
+			{Kind: events.KindGraphCreated, SubJob: "~plan", Run: 1, Data: &events.GraphCreated{Plan: &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "Count", Expert: "x"}, {ID: "b", Goal: "Pay", Expert: "x"}}}}},
+			{Kind: events.KindInputRequested, SubJob: "a", Run: 1, Data: &events.InputRequested{Request: "q1", Kind: events.InputClarification, Prompt: "How many\nboxes?"}},
+			{Kind: events.KindInputRequested, SubJob: "b", Run: 1, Data: &events.InputRequested{Request: "q2", Kind: events.InputApproval, Prompt: "May I?"}},
+		}
+		if test.answered {
+			list = append(list, events.Event{Kind: events.KindInputClosed, Key: "q1", Data: &events.InputClosed{Action: events.Answered, Answer: []byte(`"3"`)}})
+		}
+		for i := range list {
+			list[i].Job, list[i].Seq, list[i].Time = "j", uint64(i+1), time.Unix(int64(i), 0)
+		}
+		var out lastWrite
+		s := watch.Show{Out: &out, Form: watch.Tree, Size: func() (int, int, bool) { return test.width, test.height, true }, Now: func() time.Time { return time.Unix(10, 0) }}
+		log := func(context.Context) iter.Seq2[events.Event, error] {
+			return func(yield func(events.Event, error) bool) {
+				for _, e := range list {
+					if !yield(e, nil) {
+						return
+					}
+				}
+			}
+		}
+		musttest.Do(t, s.Follow(t.Context(), log, joblog.New(), func() bool { return false }))
+		text := string(out)
+		if _, drawn, again := strings.Cut(text, "\r"); again {
+			text = drawn // Drop the sequence that moves up to the previous tree.
+		}
+		text = strings.NewReplacer("\x1b[K", "", "\x1b[J", "").Replace(text)
+		if diff := cmp.Diff(test.want, strings.Split(strings.TrimSuffix(text, "\n"), "\n")[1:]); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", test, diff)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/drawing"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // nasty is what a tool may answer and an error may repeat: clear the screen, set the title, reverse the direction of text, begin a
@@ -51,9 +52,7 @@ func TestNothingThatOthersHaveWrittenReachesTheTerminal(t *testing.T) {
 				}
 			}
 			h := joblog.New()
-			if err := s.Follow(t.Context(), log, h, func() bool { return h.Job.Status.Terminal() }); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, s.Follow(t.Context(), log, h, func() bool { return h.Job.Status.Terminal() }))
 			// A tree that was drawn before is drawn over: that is ours.
 			text := strings.NewReplacer("\x1b[1A\r", "", "\x1b[2A\r", "", "\x1b[3A\r", "", "\x1b[K", "", "\x1b[J", "").Replace(out.String())
 			if at := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && drawing.Obeyed(r) }); at >= 0 {

@@ -9,14 +9,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/screentest"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/watch"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // answer is the last text of a job with one step.
@@ -33,14 +32,11 @@ func chatter(t *testing.T, steps int) (list []events.Event, said []item.Item) {
 		}
 		plan.SubJobs = append(plan.SubJobs, s)
 	}
-	result, err := jobtest.Script{Plan: plan, Default: func(events.Work) events.SubJobReported {
+	result := musttest.Get(jobtest.Script{Plan: plan, Default: func(events.Work) events.SubJobReported {
 		r := jobtest.Succeed(answer)
 		r.Tokens = 7
 		return r
-	}}.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}.Run())(t)
 	list = result.Events
 	for n := range list {
 		list[n].Seq = uint64(n + 1)
@@ -101,15 +97,10 @@ func played(t *testing.T, width int, form watch.Form, brief bool, list []events.
 		s := watch.Show{
 			Out: screen.TTY, Form: form, Size: func() (int, int, bool) { return width, 24, true }, Now: func() time.Time { return now }, Talk: talk, Brief: brief,
 		}
-		err := s.Follow(t.Context(), log, h, func() bool { return h.Job.View().Status.Terminal() && !h.Job.View().EndOwed })
-		if err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, s.Follow(t.Context(), log, h, func() bool { return h.Job.View().Status.Terminal() && !h.Job.View().EndOwed }))
 		told, _ = talk.Told(answer)
 	})
-	if err := screen.Close(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, screen.Close())
 	if len(screen.Faults) > 0 {
 		t.Errorf("on the terminal:\n%s", strings.Join(screen.Faults, "\n"))
 	}
@@ -136,9 +127,7 @@ There are two files, and the second
 one is 世界.txt, which is longer than
 the row of a terminal that stands
 upright.`, "\n")
-	if diff := cmp.Diff(want, rows); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, rows)
 	if !told {
 		t.Error("the result counts as not shown")
 	}
@@ -196,7 +185,5 @@ func TestTextsTakeTurnsAndOneThatBeginsAgainIsShownOnce(t *testing.T) {
 		say("s0", "answer/3", 0, "what stays", true),
 	})
 	want := []string{"● planner", "Planning is over.", "● s0  reader", "the second try", "one row", "and half of one", "a note", "what stays"}
-	if diff := cmp.Diff(want, rows); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, rows)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // steps returns a plan of n SubJobs, a third of which depend on others, with titles that are longer than any row and contain wide
@@ -38,16 +39,13 @@ func steps(n int) *events.Plan {
 func recorded(t *testing.T, n int) []events.Event {
 	t.Helper()
 	failed := map[string]bool{}
-	result, err := jobtest.Script{Plan: steps(n), Default: func(w events.Work) events.SubJobReported {
+	result := musttest.Get(jobtest.Script{Plan: steps(n), Default: func(w events.Work) events.SubJobReported {
 		if strings.HasSuffix(w.SubJob, "0") && !failed[w.SubJob] {
 			failed[w.SubJob] = true
 			return jobtest.Fail("the shelf was empty, and the librarian had gone home for the day")
 		}
 		return jobtest.Succeed("read")
-	}}.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}.Run())(t)
 	var list []events.Event
 	for _, e := range result.Events {
 		list = append(list, e)
@@ -97,14 +95,10 @@ func TestTheTreeFitsTheTerminal(t *testing.T) {
 					h := joblog.New()
 					size := func() (int, int, bool) { return width, 24, true }
 					s := watch.Show{Out: screen.TTY, Form: watch.Tree, Size: size, Paint: true, Now: time.Now}
-					if err := s.Follow(t.Context(), log, h, func() bool { return false }); err != nil {
-						t.Fatal(err)
-					}
+					musttest.Do(t, s.Follow(t.Context(), log, h, func() bool { return false }))
 					final = output.Tree{Now: time.Now(), Width: width - 1, Height: 100}.Lines(h.Job.View())
 				})
-				if err := screen.Close(); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, screen.Close())
 				if len(screen.Faults) > 0 {
 					t.Errorf("on the terminal:\n%s", strings.Join(screen.Faults, "\n"))
 				}
@@ -166,9 +160,7 @@ func TestATerminalMayBecomeNarrower(t *testing.T) {
 			}
 		}
 		s := watch.Show{Out: &out, Form: watch.Tree, Size: size, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }}
-		if err := s.Follow(t.Context(), log, joblog.New(), func() bool { return false }); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, s.Follow(t.Context(), log, joblog.New(), func() bool { return false }))
 	})
 	up := 0
 	if _, err := fmt.Sscanf(out.String(), "\x1b[%dA", &up); err != nil || up < 8 {

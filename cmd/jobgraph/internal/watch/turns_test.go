@@ -5,13 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/jobtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // row returns a job of n steps, each of which depends on the one before.
@@ -25,16 +24,11 @@ func row(t *testing.T, steps int) *joblog.Log {
 		}
 		plan.SubJobs = append(plan.SubJobs, s)
 	}
-	result, err := jobtest.Script{Plan: plan, Default: func(events.Work) events.SubJobReported { return jobtest.Succeed("done") }}.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := musttest.Get(jobtest.Script{Plan: plan, Default: func(events.Work) events.SubJobReported { return jobtest.Succeed("done") }}.Run())(t)
 	h := joblog.New()
 	for n, e := range result.Events {
 		e.Seq = uint64(n + 1)
-		if err := h.Step(e); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, h.Step(e))
 	}
 	return h
 }
@@ -59,9 +53,7 @@ func after(offset int, i item.Item) item.Item {
 
 func shows(t *testing.T, rows []string, want ...string) {
 	t.Helper()
-	if diff := cmp.Diff(want, rows); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, rows)
 }
 
 // Items that arrive before the log has their step are shown once it does, and only a limited number is kept.

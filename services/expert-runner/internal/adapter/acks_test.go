@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
@@ -15,19 +16,13 @@ import (
 // pool is a pool with n messages of work, and those that were taken.
 func pool(t *testing.T, e *servicetest.Env, n int) (*Pool, []queue.Delivery) {
 	t.Helper()
-	p, err := OpenPool(t.Context(), e.Bus, events.DefaultPool, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := musttest.Get(OpenPool(t.Context(), e.Bus, events.DefaultPool, slog.New(slog.DiscardHandler)))(t)
 	for run := range n {
 		e.Publish(e.Names.WorkFor(events.DefaultPool, "x", "j", "s"+strconv.Itoa(run), 1), []byte("{}"))
 	}
 	var all []queue.Delivery
 	for len(all) < n {
-		list, err := p.Next(t.Context(), n-len(all))
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := musttest.Get(p.Next(t.Context(), n-len(all)))(t)
 		all = append(all, list...)
 	}
 	return p, all
@@ -37,19 +32,14 @@ func pool(t *testing.T, e *servicetest.Env, n int) (*Pool, []queue.Delivery) {
 func left(t *testing.T, e *servicetest.Env) int {
 	t.Helper()
 	synctest.Wait()
-	facts, err := e.Bus.Streams().Info(t.Context(), e.Names.Work)
-	if err != nil {
-		t.Fatal(err)
-	}
+	facts := musttest.Get(e.Bus.Streams().Info(t.Context(), e.Names.Work))(t)
 	return int(facts.Messages)
 }
 
 func settle(t *testing.T, list []queue.Delivery) {
 	t.Helper()
 	for _, d := range list {
-		if err := d.Receipt.Ack(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, d.Receipt.Ack())
 	}
 }
 

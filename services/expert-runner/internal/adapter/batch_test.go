@@ -15,6 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
@@ -23,10 +24,7 @@ import (
 func batches(t *testing.T, lingers bool, f func(t *testing.T, e *servicetest.Env, s *Batches)) {
 	t.Helper()
 	servicetest.Virtual(t, func(t *testing.T, e *servicetest.Env) {
-		s, err := OpenBatches(t.Context(), e.Bus, events.DefaultPool, lingers, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := musttest.Get(OpenBatches(t.Context(), e.Bus, events.DefaultPool, lingers, slog.New(slog.DiscardHandler)))(t)
 		f(t, e, s)
 	})
 }
@@ -49,20 +47,13 @@ func send(e *servicetest.Env, from, to int) {
 func queued(t *testing.T, e *servicetest.Env) []string {
 	t.Helper()
 	synctest.Wait()
-	subjects, err := e.Bus.Streams().Subjects(t.Context(), e.Names.Work, e.Names.AllWork())
-	if err != nil {
-		t.Fatal(err)
-	}
+	subjects := musttest.Get(e.Bus.Streams().Subjects(t.Context(), e.Names.Work, e.Names.AllWork()))(t)
 	return slices.Sorted(maps.Keys(subjects))
 }
 
 func next(t *testing.T, s *Batches, most int) []queue.Delivery {
 	t.Helper()
-	list, err := s.Next(t.Context(), most)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
+	return musttest.Get(s.Next(t.Context(), most))(t)
 }
 
 func TestMembersOfABatchAreHandedOutAsWorkOfTheirOwn(t *testing.T) {
@@ -85,9 +76,7 @@ func TestMembersOfABatchAreHandedOutAsWorkOfTheirOwn(t *testing.T) {
 		for i := range 5 {
 			want = append(want, subjectOf(e, i)+` {"subjob":"s`+strconv.Itoa(i)+`"} t 1`)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, want, got)
 		settle(t, all[:2])
 		<-time.After(ackDelay * 2)
 		if n := left(t, e); n != 2 {
@@ -111,14 +100,10 @@ func TestAMemberWithoutAPlaceGoesBackByItself(t *testing.T) {
 			t.Errorf("%q before its time", list)
 		}
 		<-time.After(2 * time.Millisecond)
-		if diff := cmp.Diff([]string{subjectOf(e, 1), subjectOf(e, 2), batch.Subject(e.Names, "default", "x", "j", 3)}, queued(t, e)); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, []string{subjectOf(e, 1), subjectOf(e, 2), batch.Subject(e.Names, "default", "x", "j", 3)}, queued(t, e))
 		settle(t, first)
 		<-time.After(ackDelay * 2)
-		if diff := cmp.Diff([]string{subjectOf(e, 1), subjectOf(e, 2)}, queued(t, e)); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, []string{subjectOf(e, 1), subjectOf(e, 2)}, queued(t, e))
 	})
 }
 
@@ -129,9 +114,7 @@ func TestAMemberThatIsGivenBackOrUpGoesBackByItself(t *testing.T) {
 		batches(t, true, func(t *testing.T, e *servicetest.Env, s *Batches) {
 			send(e, 0, 2)
 			list := next(t, s, 2)
-			if err := giveUp(list[0].Receipt); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, giveUp(list[0].Receipt))
 			settle(t, list[1:])
 			<-time.After(ackDelay * 2)
 			if diff := cmp.Diff([]string{subjectOf(e, 0)}, queued(t, e)); diff != "" {
@@ -149,9 +132,7 @@ func TestABatchComesAgainWhenItsRunnerIsSilent(t *testing.T) {
 		settle(t, list[:1])
 		for range 4 {
 			<-time.After(bus.PoolAckWait / 2)
-			if err := list[1].Receipt.InProgress(); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, list[1].Receipt.InProgress())
 		}
 		soon, cancel := context.WithTimeout(t.Context(), bus.PoolAckWait/2)
 		defer cancel()

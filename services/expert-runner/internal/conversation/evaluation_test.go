@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
@@ -37,18 +36,14 @@ func TestAnEvaluationTakesTheGravestOfItsOutcomes(t *testing.T) {
 		}
 	}
 	got, _ := conversation.ReadEvaluation([]byte(`{"status":"SUCCESS","evaluation":{"n":1},"lesson":null}`), true)
-	if diff := cmp.Diff(conversation.Evaluation{Outcome: events.Success, Evaluation: `{"n":1}`}, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, conversation.Evaluation{Outcome: events.Success, Evaluation: `{"n":1}`}, got)
 }
 
 // proves C-T6
 func TestAResultThatIsAcceptedStaysAsItIs(t *testing.T) {
 	result := conversation.Ending{Outcome: events.Success, Output: json.RawMessage(`{"a":[1,  2]}`)}
 	accepted := conversation.Evaluation{Outcome: events.Success, Evaluation: "fine", Lesson: "none"}
-	if diff := cmp.Diff(result, accepted.Judged(result)); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, result, accepted.Judged(result))
 	for outcome, code := range map[events.Outcome]events.Code{
 		events.ExecutionError: events.CodeExecution, events.InputDataError: events.CodeInputData, events.TooComplicated: events.CodeTooComplicated,
 	} {
@@ -88,9 +83,7 @@ func TestAConversationGoesOnFromWhatTheRunHasHad(t *testing.T) {
 	one.see("seen")
 	one.say("first")
 	had := one.So()
-	if diff := cmp.Diff(conversation.Before{Questions: 2, Tokens: 20}, had); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, conversation.Before{Questions: 2, Tokens: 20}, had)
 	two := begin(t, conversation.Rules{Tokens: 25, Before: had})
 	if n := two.next(conversation.Ask).Number; n != 3 {
 		t.Errorf("question %d", n)

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
@@ -26,9 +26,7 @@ func TestThinkerAndActorSpeakInTurnsUntilTheActorDelivers(t *testing.T) {
 	c := begin(t, conversation.Rules{Mode: conversation.Dual()})
 	asked := order(c, "Look at the map.", "I see a river.", "What about <deliverable>it</deliverable>?", "There is a bridge.", "Deliver.", "<deliverable>a bridge</deliverable>")
 	want := []string{"thinker", "actor", "thinker", "actor", "thinker", "actor"}
-	if diff := cmp.Diff(want, asked); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, asked)
 	if e := c.next(conversation.End).Ending; e.Outcome != events.Success || string(e.Output) != "\"\\u003cdeliverable\\u003ea bridge\\u003c/deliverable\\u003e\"" {
 		t.Errorf("%+v %s", e, e.Output)
 	}
@@ -71,9 +69,7 @@ func TestEachVoiceSeesTheOtherAsAUserAndOnlyTheActorHasTools(t *testing.T) {
 		{Role: conversation.User, Text: "The actor says:\n\n<data kind=\"call\" name=\"a\">\nsearch {\"q\":1}\n</data>\n"},
 		{Role: conversation.User, Text: "<data kind=\"tool\" name=\"a\">\nfound &lt;/data> it\n</data>\n"},
 	}
-	if diff := cmp.Diff(want, got[2:], cmpopts.IgnoreUnexported(conversation.Message{})); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got[2:], cmpopts.IgnoreUnexported(conversation.Message{}))
 	c.say("It is there.")
 	mine := c.next(conversation.Ask).Messages
 	if m := mine[3]; m.Role != conversation.Assistant || len(m.Calls) != 1 || mine[4].Role != conversation.Tool || mine[5].Text != "The thinker says:\nIt is there." {

@@ -3,8 +3,7 @@ package conversation_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
@@ -41,9 +40,7 @@ func TestStepsAreTakenInTheOrderOfTheirDependencies(t *testing.T) {
 			if len(faults) > 0 {
 				t.Fatal(faults)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, test.want, got)
 		})
 	}
 	if _, faults := conversation.Order(append(steps([]string{"b"}), begin)); len(faults) != 1 || faults[0].Error() != `workflow[0].id: nothing comes after step "b", and it is not the last` {
@@ -54,9 +51,7 @@ func TestStepsAreTakenInTheOrderOfTheirDependencies(t *testing.T) {
 func TestWhatAStepComesAfterIsTheOneBeforeUnlessItSaysSo(t *testing.T) {
 	list := steps([]string{"a"}, []string{"b"}, []string{"c", "a", "b"})
 	for i, want := range [][]string{nil, {"a"}, {"a", "b"}} {
-		if diff := cmp.Diff(want, conversation.Preceding(list, i)); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, want, conversation.Preceding(list, i))
 	}
 	list[1].After = []string{}
 	if got := conversation.Preceding(list, 1); len(got) != 0 {
@@ -90,9 +85,7 @@ func TestEveryFaultOfAWorkflowIsToldWithItsPlace(t *testing.T) {
 			for _, f := range faults[:len(test.want)] {
 				got = append(got, f.Error())
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, test.want, got)
 		})
 	}
 }

@@ -46,7 +46,9 @@ func TestAReportThatTheJournalMissedIsKeptAllTheSame(t *testing.T) {
 		run  does
 		want []string
 	}{
-		"success": {succeeds, []string{"claimed 1 10s", "subjob.reported 1", "reported 1 0s"}},
+		"success": {func(context.Context, *expert.Task) task.Ending {
+			return task.Ending{Report: &events.SubJobReported{Outcome: events.Success}}
+		}, []string{"claimed 1 10s", "subjob.reported 1", "reported 1 0s"}},
 		"failure": {lasts(0), []string{"claimed 1 10s", "reported 1 0s", "subjob.reported 1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,10 +65,6 @@ func TestAReportThatTheJournalMissedIsKeptAllTheSame(t *testing.T) {
 			})
 		})
 	}
-}
-
-func succeeds(context.Context, *expert.Task) task.Ending {
-	return task.Ending{Report: &events.SubJobReported{Outcome: events.Success}}
 }
 
 // A failure or a question would end the run of its present owner. Only its own record tells this runner that it has lost the run.
@@ -117,13 +115,6 @@ func TestARunThatIsLeftToOthersEndsItsLeaseBehindARenewalThatWasCutOff(t *testin
 	})
 }
 
-// cut is an expert whose program is ended from outside.
-func cut(context.Context, *expert.Task) task.Ending {
-	e := task.Failure(events.CodeExecution, "the program could not be run", "its keeper has ended it", "")
-	e.Cut = "its keeper has ended it"
-	return e
-}
-
 // How far a program came that was ended from outside is unknown: it has not failed, and is not tried again unseen.
 func TestAProgramThatWasCutOffIsInDoubt(t *testing.T) {
 	for _, c := range []struct {
@@ -137,7 +128,11 @@ func TestAProgramThatWasCutOffIsInDoubt(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newPorts(0)
-				l := w.loop(jobrun.Effect{Key: jobrun.Command, Name: jobrun.Command, Safe: c.safe}, cut)
+				l := w.loop(jobrun.Effect{Key: jobrun.Command, Name: jobrun.Command, Safe: c.safe}, func(context.Context, *expert.Task) task.Ending {
+					e := task.Failure(events.CodeExecution, "the program could not be run", "its keeper has ended it", "")
+					e.Cut = "its keeper has ended it"
+					return e
+				})
 				w.give(t.Context(), t, l, 1)
 				w.give(t.Context(), t, l, 1)
 				check(t, w, c.want...)

@@ -8,9 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
@@ -30,9 +29,7 @@ func TestARunIsListedFromItsDeliveryToItsEnd(t *testing.T) {
 		all.Go(func() { w.give(t.Context(), t, l, 1) })
 		<-time.After(time.Second)
 		one := Held{Job: "j", SubJob: "a", Expert: "x", Pool: events.DefaultPool, Run: 1, Since: began, Until: began.Add(leaseTime).UTC()}
-		if d := cmp.Diff([]Held{one}, l.Held("")); d != "" {
-			t.Error(d)
-		}
+		musttest.Equal(t, []Held{one}, l.Held(""))
 		<-time.After(2 * leaseTime)
 		held := l.Held("j")
 		if len(held) != 1 || !held[0].Until.After(time.Now().Add(leaseTime/3)) || held[0].Until.After(time.Now().Add(leaseTime)) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -135,7 +134,5 @@ func (w *ports) give(ctx context.Context, t *testing.T, l *Loop, run int) {
 // check compares what was stored and published with what should have been.
 func check(t *testing.T, w *ports, want ...string) {
 	t.Helper()
-	if d := cmp.Diff(want, w.lines); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, w.lines)
 }

@@ -14,7 +14,6 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -178,20 +177,6 @@ func opened(t *testing.T, p *Pool, name string) tool.Tool {
 		t.Fatalf("%d tools: %v", len(tools), err)
 	}
 	return tools[0]
-}
-
-// listings counts how often tools were listed.
-func listings(s *sdk.Server) *atomic.Int32 {
-	var n atomic.Int32
-	s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
-		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
-			if method == "tools/list" {
-				n.Add(1)
-			}
-			return next(ctx, method, r)
-		}
-	})
-	return &n
 }
 
 // serve serves a server over a transport that requires a header.

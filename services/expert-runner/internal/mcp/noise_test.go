@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
@@ -203,10 +204,7 @@ func TestAFloodInTheMiddleOfACallEndsTheServer(t *testing.T) {
 		config.Timeout, config.ReplyLimit = time.Minute, 64<<10
 		p := pool(t, config)
 		loud, pid := opened(t, p, "noise"), opened(t, p, "pid")
-		id, err := pid.Call(t.Context(), tool.Call{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := musttest.Get(pid.Call(t.Context(), tool.Call{}))(t)
 		if _, err := loud.Call(t.Context(), tool.Call{}); !errors.Is(err, expert.ErrUnknown) || !errors.Is(err, errFlood) {
 			t.Error(err)
 		}
@@ -269,10 +267,7 @@ func TestAServerThatTakesNothingHoldsNobodyAndIsEnded(t *testing.T) {
 	config.Timeout = time.Minute
 	p := pool(t, config)
 	loud, pid := opened(t, p, "noise"), opened(t, p, "pid")
-	id, err := pid.Call(t.Context(), tool.Call{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := musttest.Get(pid.Call(t.Context(), tool.Call{}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	began, returned := time.Now(), make(chan error, 2)
 	go func() { // Ends with the call.

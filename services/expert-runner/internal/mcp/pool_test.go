@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
@@ -34,7 +36,17 @@ func TestEveryWayToAServer(t *testing.T) {
 			listed := func() int32 { return 1 }
 			if way != "stdio" {
 				s := newServer("good")
-				listed = listings(s).Load
+				// Count how often tools were listed.
+				var n atomic.Int32
+				s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+					return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+						if method == "tools/list" {
+							n.Add(1)
+						}
+						return next(ctx, method, r)
+					}
+				})
+				listed = n.Load
 				config = serve(t, way, s)
 			}
 			p := pool(t, config)
@@ -103,9 +115,7 @@ func TestConfigurationsAreChecked(t *testing.T) {
 		"mcpServers.n.workspace":                "only a program can run in a workspace", "mcpServers.o.cwd": "a program in a workspace runs in that folder",
 		"mcpServers.p.network": "says nothing without workspace", "mcpServers.p.read": "says nothing without workspace",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 func TestNamesFitModelsAndAreTold(t *testing.T) {
@@ -127,10 +137,7 @@ func TestNamesFitModelsAndAreTold(t *testing.T) {
 func TestTheProgramOfAServer(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "secret")
 	p := pool(t, program("good"))
-	said, err := opened(t, p, "env").Call(t.Context(), tool.Call{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	said := musttest.Get(opened(t, p, "env").Call(t.Context(), tool.Call{}))(t)
 	lines := strings.Split(said, "\n")
 	names := []string{}
 	home := ""
@@ -156,10 +163,7 @@ func TestTheProgramOfAServer(t *testing.T) {
 
 func TestNothingOfAServerIsLeft(t *testing.T) {
 	p := pool(t, program("good"))
-	said, err := opened(t, p, "spawn").Call(t.Context(), tool.Call{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	said := musttest.Get(opened(t, p, "spawn").Call(t.Context(), tool.Call{}))(t)
 	p.Close()
 	for _, pid := range strings.Fields(said) {
 		gone(t, pid)
@@ -186,10 +190,7 @@ func TestACallThatHangsEndsInTimeAndTheServerStays(t *testing.T) {
 	config.Timeout = 2 * time.Second
 	p := pool(t, config)
 	hang, spawn := opened(t, p, "hang"), opened(t, p, "spawn")
-	before, err := spawn.Call(t.Context(), tool.Call{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := musttest.Get(spawn.Call(t.Context(), tool.Call{}))(t)
 	if _, err := hang.Call(t.Context(), tool.Call{}); !errors.Is(err, expert.ErrUnknown) || !strings.Contains(err.Error(), "within 2s") {
 		t.Error(err)
 	}
@@ -276,9 +277,7 @@ func TestAProgramThatDoesNotExistIsNoMatterForARetryAndIsFoundAsSoonAsItIsThere(
 			t.Fatal(diff)
 		}
 	}
-	if err := os.Symlink(good.Command, filepath.Join(bin, "my-server")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink(good.Command, filepath.Join(bin, "my-server")))
 	if _, err := p.Open(t.Context(), []string{"x__echo"}); err != nil {
 		t.Error(err)
 	}
@@ -335,9 +334,7 @@ func TestStartsAreSharedAndPutOff(t *testing.T) {
 func TestAToolThatHasChangedIsNotCalled(t *testing.T) {
 	p := pool(t, program("good"))
 	pay, change := opened(t, p, "pay"), opened(t, p, "change")
-	if _, err := change.Call(t.Context(), tool.Call{}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(change.Call(t.Context(), tool.Call{}))(t)
 	deadline := time.Now().Add(20 * time.Second)
 	for { // The notification arrives eventually.
 		_, err := pay.Call(t.Context(), tool.Call{})
@@ -426,10 +423,7 @@ func TestServersOfTheSDKsExamples(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			tools, err := pool(t, Server{Command: binary}).Open(t.Context(), []string{"x__*"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			tools := musttest.Get(pool(t, Server{Command: binary}).Open(t.Context(), []string{"x__*"}))(t)
 			got := map[string]tool.Tool{}
 			for _, one := range tools {
 				got[one.Name] = one

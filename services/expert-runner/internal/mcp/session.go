@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -224,7 +225,7 @@ func (x *session) call(ctx context.Context, title string, args any, key string) 
 	var refused *jsonrpc.Error
 	switch {
 	case err == nil && result.IsError:
-		return "", errors.New(orElse(textOf(result), "the tool has failed and does not say why"))
+		return "", errors.New(cmp.Or(textOf(result), "the tool has failed and does not say why"))
 	case err == nil:
 		return textOf(result), nil
 	case ctx.Err() != nil:
@@ -251,13 +252,6 @@ func (x *session) why(err error) error {
 		return cause
 	}
 	return err
-}
-
-func orElse(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 // ask calls a tool until ctx ends. A server that accepts no messages blocks only the writing goroutine, not the caller.

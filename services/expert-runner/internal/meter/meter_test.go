@@ -6,20 +6,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/meter"
 )
 
 // series returns our metrics that exist, with their labels.
 func series(t *testing.T, m *host.Metrics) (list []string) {
 	t.Helper()
-	families, err := m.Gatherer().Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := musttest.Get(m.Gatherer().Gather())(t)
 	for _, f := range families {
 		for _, s := range f.GetMetric() {
 			text := f.GetName()
@@ -53,9 +49,7 @@ func TestASeriesExistsFromItsFirstUseOn(t *testing.T) {
 		"jobgraph_subjobs_inflight expert=once",
 		"jobgraph_subjobs_total expert=once outcome=SUCCESS",
 	}
-	if d := cmp.Diff(want, series(t, families)); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, series(t, families))
 	never.Reported("something else", 0)
 	if got := series(t, families); !slices.Contains(got, "jobgraph_subjobs_total expert=never outcome=WAITING") {
 		t.Errorf("what is no outcome waits: %q", got)

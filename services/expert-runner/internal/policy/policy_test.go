@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/policy"
 )
 
@@ -124,7 +123,5 @@ func TestEveryFaultOfARuleIsTold(t *testing.T) {
 		`policies[3].args: "a..b" names no argument`,
 		`policies[3].args.n: ">many" compares with no number`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }

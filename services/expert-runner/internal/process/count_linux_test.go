@@ -7,15 +7,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"golang.org/x/sys/unix"
 )
 
 // awaitState waits until a child is in a state: unix.WEXITED or unix.WSTOPPED.
 func awaitState(t *testing.T, cmd *exec.Cmd, state int) {
 	t.Helper()
-	if err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, state|unix.WNOWAIT, nil); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, state|unix.WNOWAIT, nil))
 }
 
 // begun starts a program that waits for its end, and returns how much it adds to a count of tasks while it does nothing.
@@ -25,29 +24,17 @@ func begun(t *testing.T, cmd *exec.Cmd) (n, busy int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := musttest.Get(cmd.StdinPipe())(t)
+	out := musttest.Get(cmd.StdoutPipe())(t)
+	musttest.Do(t, cmd.Start())
 	defer func() {
 		_, _ = cmd.Process.Kill(), cmd.Wait()
 	}()
-	if _, err := io.WriteString(in, "x\n"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(io.WriteString(in, "x\n"))(t)
 	if _, err := io.ReadFull(out, make([]byte, 2)); err != nil { // Now it has its threads.
 		t.Fatal(err)
 	}
-	if err := cmd.Process.Signal(unix.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, cmd.Process.Signal(unix.SIGSTOP))
 	awaitState(t, cmd, unix.WSTOPPED)
 	n, busy, err = CountTasks()
 	if err != nil {
@@ -71,10 +58,7 @@ func TestTasksAreProcessesAndTheirThreads(t *testing.T) {
 			t.Errorf("%s counts as %d, %d of them busy", name, n, busy)
 		}
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := musttest.Get(os.Executable())(t)
 	echo := exec.Command(self)
 	echo.Env = append(os.Environ(), EchoKey+"=1")
 	// The kernel says of the first thread alone whether it runs, so each of several may.
@@ -86,9 +70,7 @@ func TestTasksAreProcessesAndTheirThreads(t *testing.T) {
 // A process that has ended keeps its number until its parent has waited for it.
 func TestAProcessCountsUntilItIsWaitedFor(t *testing.T) {
 	cmd := exec.Command("/bin/true")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, cmd.Start())
 	awaitState(t, cmd, unix.WEXITED)
 	n, busy, err := CountTasks()
 	if waited := cmd.Wait(); err != nil || waited != nil {
@@ -103,9 +85,7 @@ func TestAProcessCountsUntilItIsWaitedFor(t *testing.T) {
 // A parent that has ended between two reads leaves its children to another one.
 func TestAChainOfParentsIsReadAgainWhenOneHasEnded(t *testing.T) {
 	cmd := exec.Command("/bin/sleep", "60")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, cmd.Start())
 	defer func() {
 		_, _ = cmd.Process.Kill(), cmd.Wait()
 	}()

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 )
 
@@ -43,10 +44,7 @@ type starts func(*exec.Cmd) (*process.Group, error)
 // shell starts a script and returns its first line of output, which it prints when it is ready.
 func shell(t *testing.T, start starts, cmd *exec.Cmd) (*process.Group, string) {
 	t.Helper()
-	pipes, err := process.Connect(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pipes := musttest.Get(process.Connect(cmd))(t)
 	t.Cleanup(pipes.Close)
 	group, err := start(cmd)
 	pipes.Started()
@@ -54,10 +52,7 @@ func shell(t *testing.T, start starts, cmd *exec.Cmd) (*process.Group, string) {
 		t.Fatal(err)
 	}
 	line := make([]byte, 64)
-	n, err := pipes.Stdout.Read(line)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := musttest.Get(pipes.Stdout.Read(line))(t)
 	return group, strings.TrimSpace(string(line[:n]))
 }
 
@@ -118,9 +113,7 @@ func TestATailKeepsWholeLinesOfTheEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tail := process.Tail{Limit: 10}
 			for _, b := range []byte(test.written) {
-				if _, err := tail.Write([]byte{b}); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Get(tail.Write([]byte{b}))(t)
 			}
 			if got := tail.Text(); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)

@@ -18,16 +18,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 )
 
 // output returns what a program prints.
 func output(t *testing.T, start starts, cmd *exec.Cmd) string {
 	t.Helper()
-	pipes, err := process.Connect(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pipes := musttest.Get(process.Connect(cmd))(t)
 	defer pipes.Close()
 	group, err := start(cmd)
 	pipes.Started()
@@ -35,10 +33,7 @@ func output(t *testing.T, start starts, cmd *exec.Cmd) string {
 		t.Fatal(err)
 	}
 	_ = pipes.Stdin.Close()
-	text, err := io.ReadAll(pipes.Stdout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := musttest.Get(io.ReadAll(pipes.Stdout))(t)
 	if ending, err := group.Wait(); err != nil || ending != (process.Ending{}) {
 		t.Errorf("it ended with %s, %v", ending, err)
 	}
@@ -76,11 +71,7 @@ func TestAProgramHasOfItsKeeperNoMoreThanOfItsRunner(t *testing.T) {
 // signals reads a set of signals as /proc shows it.
 func signals(t *testing.T, text string) uint64 {
 	t.Helper()
-	set, err := strconv.ParseUint(strings.TrimSpace(text), 16, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return set
+	return musttest.Get(strconv.ParseUint(strings.TrimSpace(text), 16, 64))(t)
 }
 
 // The command line exceeds what a socket takes at once.
@@ -100,10 +91,7 @@ func TestAProgramMayHaveALongCommandLine(t *testing.T) {
 // keepers returns the keeper processes of this process, with their open files and children.
 func keepers(t *testing.T) (list []string) {
 	t.Helper()
-	dirs, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dirs := musttest.Get(filepath.Glob("/proc/[0-9]*"))(t)
 	for _, dir := range dirs {
 		line, _ := os.ReadFile(dir + "/cmdline")
 		stat, _ := os.ReadFile(dir + "/stat")
@@ -123,10 +111,7 @@ func TestManyProgramsAtOnceLeaveNothingInTheirKeeper(t *testing.T) {
 	if len(list) != 1 {
 		t.Fatalf("keepers: %v", list)
 	}
-	before, err := os.ReadDir(list[0] + "/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := musttest.Get(os.ReadDir(list[0] + "/fd"))(t)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -157,10 +142,7 @@ func TestAProgramEndsWhenItIsNotRenewed(t *testing.T) {
 	defer k.Close()
 	text := make(chan string)
 	go func() { text <- output(t, k.Keep, script(`sleep 4; echo done`)) }()
-	group, err := k.Start(script(`trap '' TERM; sleep 3600 & wait`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	group := musttest.Get(k.Start(script(`trap '' TERM; sleep 3600 & wait`)))(t)
 	if ending, err := group.Wait(); err != nil || ending.Why != process.Orphaned {
 		t.Errorf("it ended with %s, %v", ending, err)
 	}
@@ -177,10 +159,7 @@ func TestAProgramIsNotStartedBehindTheMomentUntilWhichThatIsInOrder(t *testing.T
 	if _, err := k.StartUntil(script(`: >`+dir+`/late`), process.Now()-1); !errors.Is(err, process.ErrLate) {
 		t.Errorf("started: %v", err)
 	}
-	group, err := k.StartUntil(script(`: >`+dir+`/in-time`), process.Now().After(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	group := musttest.Get(k.StartUntil(script(`: >`+dir+`/in-time`), process.Now().After(time.Hour)))(t)
 	if _, err := group.Wait(); err != nil {
 		t.Error(err)
 	}

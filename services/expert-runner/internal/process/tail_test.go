@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/redact"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 )
@@ -16,9 +17,7 @@ func TestATailIsCutWhereNoSecretIs(t *testing.T) {
 			tail := process.Tail{Limit: 20, Redactor: redact.New(secret)}
 			text := strings.Repeat("x", before) + strings.Repeat(secret, 3) + strings.Repeat("y", size%23)
 			for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
-				if _, err := tail.Write([]byte(rest[:min(size, len(rest))])); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Get(tail.Write([]byte(rest[:min(size, len(rest))])))(t)
 			}
 			got := tail.Text()
 			if strings.Trim(got, "xy*") != "" || len(got) > 20 || size%23 < 8 && !strings.Contains(got, redact.Mask) {

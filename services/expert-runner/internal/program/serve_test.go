@@ -1,9 +1,7 @@
 package program_test
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -14,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/program"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
@@ -22,13 +21,6 @@ import (
 // besideArgument makes the test binary a program that writes to descriptor 3 what it reads there, and whether it can talk to
 // itself.
 const besideArgument = "--beside"
-
-func besideMain() {
-	line := os.NewFile(3, "line")
-	said, err := bufio.NewReader(line).ReadString('\n')
-	_, _ = fmt.Fprintf(line, "heard %q %v, itself: %v", said, err, alone()) // The test sees it.
-	os.Exit(0)
-}
 
 // alone talks to itself over the loopback interface.
 func alone() error {
@@ -58,10 +50,7 @@ func TestAProgramWithoutNetworkHasItsLineAndItself(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		self, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
+		self := musttest.Get(os.Executable())(t)
 		cmd := &exec.Cmd{Path: self, Args: []string{self, besideArgument}, Dir: t.TempDir(), ExtraFiles: []*os.File{theirs}}
 		r := program.Runner{Box: box, Grace: 100 * time.Millisecond}
 		task := &expert.Task{Work: &events.Work{}, Log: slog.New(slog.DiscardHandler)}

@@ -4,8 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/recommend"
 )
 
@@ -41,12 +40,8 @@ func TestToolsAreRecommendedAsFarAsHopsAndThresholdReach(t *testing.T) {
 			for _, way := range got.Actions {
 				list = append(list, way.Name)
 			}
-			if diff := cmp.Diff(test.actions, list); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff(test.tools, got.Tools); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, test.actions, list)
+			musttest.Equal(t, test.tools, got.Tools)
 		})
 	}
 }
@@ -63,9 +58,7 @@ func TestEveryFaultOfAToolkitIsToldWithItsPlace(t *testing.T) {
 		`toolkit.?: "?" is no name of an action`, `toolkit.load.tools.fly: there is no tool "fly"`, "toolkit.load.tools.fly: the score NaN is not from 0 to 1",
 		"toolkit.load.tools.write: the score 1.5 is not from 0 to 1", `toolkit.load.next.land: there is no action "land"`, "toolkit.load.next.land: the score -1 is not from 0 to 1",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 	if faults := graph().Faults("toolkit", func(string) bool { return true }); len(faults) > 0 {
 		t.Error(faults)
 	}

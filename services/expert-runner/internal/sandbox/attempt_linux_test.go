@@ -17,6 +17,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"golang.org/x/sys/unix"
 )
 
@@ -450,10 +451,7 @@ func alive(pid int) bool {
 // sharedSegment makes a segment of shared memory outside.
 func sharedSegment(t *testing.T) string {
 	t.Helper()
-	id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, unix.IPC_CREAT|0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := musttest.Get(unix.SysvShmGet(unix.IPC_PRIVATE, 4096, unix.IPC_CREAT|0o600))(t)
 	t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) })
 	return strconv.Itoa(id)
 }

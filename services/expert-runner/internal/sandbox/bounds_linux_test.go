@@ -20,6 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
 
@@ -231,10 +232,7 @@ func TestLimitsAreKeptWhereAPartOfProcIsHidden(t *testing.T) {
 
 // A process has one listener of seccomp at most. In a container that has one, the sandbox has no gate, and counts.
 func TestLimitsAreKeptInAContainerWithAListener(t *testing.T) {
-	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ends := musttest.Get(unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0))(t)
 	theirs := os.NewFile(uintptr(ends[1]), "gate")
 	var allowed sync.WaitGroup
 	allowed.Go(func() { // Ends with the container.

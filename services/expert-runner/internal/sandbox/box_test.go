@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
@@ -84,10 +85,7 @@ func TestAProgramThatCannotBeRunIsAFaultOfTheSandbox(t *testing.T) {
 			continue // The test above covers the level in force.
 		}
 		cmd := &exec.Cmd{Path: "/no/such/program", Args: []string{"program"}, Dir: t.TempDir(), Env: []string{}}
-		entry, err := box.Wrap(cmd, sandbox.Policy{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		entry := musttest.Get(box.Wrap(cmd, sandbox.Policy{}))(t)
 		group, err := process.Start(cmd)
 		entry.Started()
 		if err != nil {

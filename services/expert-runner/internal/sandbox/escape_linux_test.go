@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
 )
@@ -39,12 +40,6 @@ type outside struct {
 // args returns the fields in order, for the environment of the program.
 func (o *outside) args() string {
 	return strings.Join([]string{o.Dir, strconv.Itoa(o.Target), o.TCP, o.UDP, o.TCP6, o.UDP6, o.Unix, o.Gram, o.Shared, o.Segment}, "|")
-}
-
-func parseOutside(text string) *outside {
-	f := strings.Split(text, "|")
-	target, _ := strconv.Atoi(f[1]) // Written above.
-	return &outside{Dir: f[0], Target: target, TCP: f[2], UDP: f[3], TCP6: f[4], UDP6: f[5], Unix: f[6], Gram: f[7], Shared: f[8], Segment: f[9]}
 }
 
 // escapeKey and outsideKey are the variables that make the test binary a program that tries an escape.
@@ -79,7 +74,9 @@ func playEscape(name string) int {
 		say("no such attempt")
 		return 2
 	}
-	if err := attempt(parseOutside(os.Getenv(outsideKey))); err != nil {
+	f := strings.Split(os.Getenv(outsideKey), "|")
+	target, _ := strconv.Atoi(f[1]) // Written above.
+	if err := attempt(&outside{Dir: f[0], Target: target, TCP: f[2], UDP: f[3], TCP6: f[4], UDP6: f[5], Unix: f[6], Gram: f[7], Shared: f[8], Segment: f[9]}); err != nil {
 		say("kept: " + err.Error())
 		return 0
 	}
@@ -105,10 +102,7 @@ func try(t *testing.T, box *sandbox.Box, name, args string) string {
 // tryWith is try with a maximum number of processes.
 func tryWith(t *testing.T, box *sandbox.Box, processes int64, name, args string) string {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := musttest.Get(os.Executable())(t)
 	return output(t, box, processes, &exec.Cmd{Path: self, Args: []string{"escape"}, Env: []string{
 		escapeKey + "=" + name, outsideKey + "=" + args, "GORACE=" + os.Getenv("GORACE"),
 	}})
@@ -125,10 +119,7 @@ func output(t *testing.T, box *sandbox.Box, processes int64, cmd *exec.Cmd) stri
 		t.Fatal(err)
 	}
 	cmd.Stdout, cmd.Stderr = write, write
-	entry, err := box.Wrap(cmd, sandbox.Policy{Write: []string{dir}, Untrusted: true, Limits: sandbox.Limits{Memory: 1 << 30, Total: 512 << 20, Processes: processes}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	entry := musttest.Get(box.Wrap(cmd, sandbox.Policy{Write: []string{dir}, Untrusted: true, Limits: sandbox.Limits{Memory: 1 << 30, Total: 512 << 20, Processes: processes}}))(t)
 	defer entry.Close()
 	group, err := process.Start(cmd)
 	entry.Started()
@@ -156,25 +147,16 @@ func newOutside(t *testing.T) *outside {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	o := &outside{Dir: dir}
 	for name, text := range map[string]string{"secret": "classified", "script": "#!/bin/sh\necho classified\n"} {
-		if err := os.WriteFile(filepath.Join(o.Dir, name), []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.WriteFile(filepath.Join(o.Dir, name), []byte(text), 0o700))
 	}
-	if err := os.Mkdir(filepath.Join(o.Dir, "empty"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Mkdir(filepath.Join(o.Dir, "empty"), 0o700))
 	target := exec.Command("/bin/sleep", "3600")
 	target.Env = []string{"WORD=classified"}
-	if err := target.Start(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, target.Start())
 	t.Cleanup(func() { _ = target.Process.Kill(); _ = target.Wait() })
 	o.Target = target.Process.Pid
 	listen := func(network, address string) net.Listener {
-		l, err := net.Listen(network, address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := musttest.Get(net.Listen(network, address))(t)
 		t.Cleanup(func() { _ = l.Close() })
 		return l
 	}
@@ -183,18 +165,9 @@ func newOutside(t *testing.T) *outside {
 	o.Unix = listen("unix", filepath.Join(o.Dir, "s")).Addr().String()
 	o.Shared = "jobgraph-escape-" + strconv.Itoa(os.Getpid()) + "-" + filepath.Base(filepath.Dir(o.Dir)) + filepath.Base(o.Dir)
 	listen("unix", "@"+o.Shared)
-	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	udp6, err := net.ListenPacket("udp", "[::1]:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	gram, err := net.ListenPacket("unixgram", filepath.Join(o.Dir, "g"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	udp := musttest.Get(net.ListenPacket("udp", "127.0.0.1:0"))(t)
+	udp6 := musttest.Get(net.ListenPacket("udp", "[::1]:0"))(t)
+	gram := musttest.Get(net.ListenPacket("unixgram", filepath.Join(o.Dir, "g")))(t)
 	t.Cleanup(func() { _ = udp.Close(); _ = udp6.Close(); _ = gram.Close() })
 	o.UDP6 = udp6.LocalAddr().String()
 	o.UDP, o.Gram = udp.LocalAddr().String(), filepath.Join(o.Dir, "g")
@@ -222,14 +195,9 @@ const inherited = 200
 
 func inherit(t *testing.T, path string) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := musttest.Get(os.Open(path))(t)
 	defer func() { _ = f.Close() }()
-	if err := unix.Dup3(int(f.Fd()), inherited, 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, unix.Dup3(int(f.Fd()), inherited, 0))
 	t.Cleanup(func() { _ = unix.Close(inherited) })
 }
 
@@ -244,14 +212,9 @@ func TestNoAttemptOfAUserLeavesTheSandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	self, err := os.ReadFile("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := musttest.Get(os.ReadFile("/proc/self/exe"))(t)
 	program := filepath.Join(dir, "escape")
-	if err := errors.Join(os.WriteFile(program, self, 0o755), os.Chown(dir, nobody, nobody)); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, errors.Join(os.WriteFile(program, self, 0o755), os.Chown(dir, nobody, nobody)))
 	cmd := exec.Command(program, "-test.run=^TestNoAttemptLeavesTheSandbox$")
 	cmd.Dir, cmd.Env = dir, []string{"TMPDIR=" + dir, "PATH=/usr/local/bin:/usr/bin:/bin", "GORACE=" + os.Getenv("GORACE")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
@@ -272,10 +235,7 @@ func TestNoAttemptLeavesTheSandbox(t *testing.T) {
 		t.Fatalf("only %d attempts", len(names))
 	}
 	boxes := sandbox.NewBoxes(helper)
-	none, err := boxes.Open(sandbox.None)
-	if err != nil {
-		t.Fatal(err)
-	}
+	none := musttest.Get(boxes.Open(sandbox.None))(t)
 	for _, level := range []sandbox.Level{sandbox.Namespaces, sandbox.Landlock} {
 		box, err := boxes.Open(level)
 		if err != nil {
@@ -288,7 +248,22 @@ func TestNoAttemptLeavesTheSandbox(t *testing.T) {
 				if got := try(t, box, name, o.args()); !strings.HasPrefix(got, "kept: ") {
 					t.Errorf("got %q", got)
 				}
-				unharmed(t, o)
+				// Check for changes that an attempt may have made without noticing.
+				text, err := os.ReadFile(filepath.Join(o.Dir, "secret"))
+				if err != nil || string(text) != "classified" {
+					t.Errorf("the file is %q, %v", text, err)
+				}
+				info, err := os.Stat(filepath.Join(o.Dir, "secret"))
+				if err != nil || info.Mode().Perm() != 0o700 {
+					t.Errorf("the mode is %v, %v", info, err)
+				}
+				entries, err := os.ReadDir(o.Dir)
+				if err != nil || len(entries) != 5 {
+					t.Errorf("the folder holds %v, %v", entries, err)
+				}
+				if !alive(o.Target) {
+					t.Error("the process was ended")
+				}
 			})
 		}
 	}
@@ -312,26 +287,6 @@ var machinePrevents = map[string]func(t *testing.T) bool{
 		return strings.Contains(string(text), "\nNoNewPrivs:\t1\n")
 	},
 	"write to shared memory": func(*testing.T) bool { return unix.Access("/dev/shm", unix.W_OK) != nil },
-}
-
-// unharmed checks for changes that an attempt may have made without noticing.
-func unharmed(t *testing.T, o *outside) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(o.Dir, "secret"))
-	if err != nil || string(text) != "classified" {
-		t.Errorf("the file is %q, %v", text, err)
-	}
-	info, err := os.Stat(filepath.Join(o.Dir, "secret"))
-	if err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the mode is %v, %v", info, err)
-	}
-	entries, err := os.ReadDir(o.Dir)
-	if err != nil || len(entries) != 5 {
-		t.Errorf("the folder holds %v, %v", entries, err)
-	}
-	if !alive(o.Target) {
-		t.Error("the process was ended")
-	}
 }
 
 // atLevels runs a test at each level that this machine has.

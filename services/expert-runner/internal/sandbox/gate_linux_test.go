@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/elastic/go-seccomp-bpf/arch"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
@@ -143,14 +144,8 @@ func TestAGateWaitsForForksInProgress(t *testing.T) {
 
 // clone3 need not ask: the filter of calls reports it as missing.
 func TestEveryCallThatForksAndTheHandlerOfSIGCHLDAsk(t *testing.T) {
-	info, err := arch.GetInfo("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := bpf.NewVM(gateProgram(info))
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := musttest.Get(arch.GetInfo(""))(t)
+	program := musttest.Get(bpf.NewVM(gateProgram(info)))(t)
 	for name, nr := range info.SyscallNames {
 		for _, arg := range []syscall.Signal{unix.SIGCHLD, unix.SIGTERM} {
 			want := unix.SECCOMP_RET_ALLOW

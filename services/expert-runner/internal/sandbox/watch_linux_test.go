@@ -17,9 +17,7 @@ func startTwo(t *testing.T) int64 {
 	t.Helper()
 	for range 2 {
 		cmd := exec.Command("/bin/sleep", "60")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, cmd.Start())
 		t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
 	}
 	n, _, err := process.CountTasks()
@@ -52,10 +50,7 @@ func TestABoundIsBrokenOnlyByMoreThanItAllows(t *testing.T) {
 func TestAProgramThatIsEndedStartsNothingMeanwhile(t *testing.T) {
 	startTwo(t)
 	path := filepath.Join(t.TempDir(), "words")
-	words, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	words := musttest.Get(os.Create(path))(t)
 	shut := make(chan bool)
 	b := &bounds{memory: 1, gate: &gate{}, words: words, done: make(chan struct{})}
 	b.kill = func() {
@@ -73,9 +68,7 @@ func TestAProgramThatIsEndedStartsNothingMeanwhile(t *testing.T) {
 	}
 	b.over()
 	watch.Wait()
-	if err := words.Close(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, words.Close())
 	if got := string(musttest.Read(t, path)); got != "the program was ended: its processes had more than 1 bytes of memory together\n" {
 		t.Errorf("its standard error has %q", got)
 	}

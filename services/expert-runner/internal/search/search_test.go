@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/search"
 )
 
@@ -73,18 +74,13 @@ func TestEveryProviderIsAskedInItsOwnForm(t *testing.T) {
 	for provider, test := range tests {
 		t.Run(string(provider), func(t *testing.T) {
 			address, got := serve(t, http.StatusOK, test.answer)
-			c, err := search.New(search.Settings{Provider: provider, Address: address + "/", Key: "secret"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := musttest.Get(search.New(search.Settings{Provider: provider, Address: address + "/", Key: "secret"}))(t)
 			defer c.Close()
 			results, err := c.Search(t.Context(), search.Query{Text: "two words", Most: 3, Since: "week", Now: now})
 			if diff := cmp.Diff(test.want, results); err != nil || diff != "" {
 				t.Errorf("%v\n%s", err, diff)
 			}
-			if diff := cmp.Diff(test.asked, *got); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, test.asked, *got)
 		})
 	}
 }
@@ -92,20 +88,14 @@ func TestEveryProviderIsAskedInItsOwnForm(t *testing.T) {
 func TestARefusalSaysWhatToDo(t *testing.T) {
 	for status, want := range map[int]string{401: "check its key", 429: "its limit of requests is reached", 500: "brave answers 500"} {
 		address, _ := serve(t, status, "no")
-		c, err := search.New(search.Settings{Provider: search.Brave, Address: address, Key: "secret"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := musttest.Get(search.New(search.Settings{Provider: search.Brave, Address: address, Key: "secret"}))(t)
 		if _, err := c.Search(t.Context(), search.Query{Text: "x"}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%d: %v", status, err)
 		}
 		c.Close()
 	}
 	address, _ := serve(t, http.StatusOK, "<html>")
-	c, err := search.New(search.Settings{Address: address})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(search.New(search.Settings{Address: address}))(t)
 	defer c.Close()
 	if _, err := c.Search(t.Context(), search.Query{Text: "x"}); err == nil || !strings.Contains(err.Error(), "searxng cannot be read") {
 		t.Errorf("got %v", err)

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/served"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
@@ -23,10 +23,7 @@ import (
 func stage(t *testing.T, tools map[string]served.Tool) (*nats.Conn, *served.Toolset) {
 	t.Helper()
 	server := bustest.Start(t, bustest.Settings{})
-	nc, err := nats.Connect("", nats.InProcessServer(server))
-	if err != nil {
-		t.Fatal(err)
-	}
+	nc := musttest.Get(nats.Connect("", nats.InProcessServer(server)))(t)
 	t.Cleanup(nc.Close)
 	if faults := served.Faults("tools", tools, func(string) bool { return false }); faults != nil {
 		t.Fatal(faults)
@@ -39,12 +36,8 @@ func stage(t *testing.T, tools map[string]served.Tool) (*nats.Conn, *served.Tool
 // serve answers on a subject from now on.
 func serve(t *testing.T, nc *nats.Conn, subject string, answer func(m *nats.Msg)) {
 	t.Helper()
-	if _, err := nc.Subscribe(subject, answer); err != nil {
-		t.Fatal(err)
-	}
-	if err := nc.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(nc.Subscribe(subject, answer))(t)
+	musttest.Do(t, nc.Flush())
 }
 
 func one(t *testing.T, s *served.Toolset, name string) tool.Tool {
@@ -104,14 +97,9 @@ func TestAToolIsToldThatNobodyWaitsForItsAnswer(t *testing.T) {
 	for _, subject := range []string{"tools.slow", "tools.late", "tools.deaf"} {
 		serve(t, nc, subject, func(*nats.Msg) { begun <- struct{}{} })
 	}
-	service, err := micro.AddService(nc, micro.Config{Name: "orders", Version: "1.0.0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := musttest.Get(micro.AddService(nc, micro.Config{Name: "orders", Version: "1.0.0"}))(t)
 	never := micro.HandlerFunc(func(micro.Request) {})
-	if err := service.AddEndpoint("find", never, micro.WithEndpointSubject("orders.find"), micro.WithEndpointMetadata(map[string]string{"cancel": "true"})); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, service.AddEndpoint("find", never, micro.WithEndpointSubject("orders.find"), micro.WithEndpointMetadata(map[string]string{"cancel": "true"})))
 	serve(t, nc, "*.*.cancel", func(m *nats.Msg) { told <- m })
 	call := func(ctx context.Context, name string) {
 		if _, err := one(t, shelf, name).Call(ctx, tool.Call{Key: name}); !errors.Is(err, expert.ErrUnknown) {
@@ -138,9 +126,7 @@ func TestAToolIsToldThatNobodyWaitsForItsAnswer(t *testing.T) {
 		}
 	}
 	want := []string{`tools.slow.cancel slow {"reason":"cancelled"}`, `tools.late.cancel late {"reason":"timeout"}`, `orders.find.cancel orders__find {"reason":"timeout"}`}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 func TestTheEndpointsOfAServiceAreTools(t *testing.T) {
@@ -149,23 +135,14 @@ func TestTheEndpointsOfAServiceAreTools(t *testing.T) {
 		t.Error(err)
 	}
 	add := func(version, description string) micro.Service {
-		service, err := micro.AddService(nc, micro.Config{Name: "orders", Version: version})
-		if err != nil {
-			t.Fatal(err)
-		}
+		service := musttest.Get(micro.AddService(nc, micro.Config{Name: "orders", Version: version}))(t)
 		handler := micro.HandlerFunc(func(r micro.Request) { _ = r.RespondJSON(map[string]string{"order": string(r.Data())}) })
-		if err := service.AddEndpoint("find", handler, micro.WithEndpointSubject("orders.find"), micro.WithEndpointMetadata(map[string]string{
+		musttest.Do(t, service.AddEndpoint("find", handler, micro.WithEndpointSubject("orders.find"), micro.WithEndpointMetadata(map[string]string{
 			"description": description, "schema": `{"type":"object","required":["id"]}`, "idempotent": "true",
-		})); err != nil {
-			t.Fatal(err)
-		}
+		})))
 		refuse := micro.HandlerFunc(func(r micro.Request) { _ = r.Error("conflict", "it is shipped", nil) })
-		if err := service.AddEndpoint("cancel", refuse, micro.WithEndpointSubject("orders.cancel")); err != nil {
-			t.Fatal(err)
-		}
-		if err := nc.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, service.AddEndpoint("cancel", refuse, micro.WithEndpointSubject("orders.cancel")))
+		musttest.Do(t, nc.Flush())
 		return service
 	}
 	first := add("1.0.0", "Finds an order.")
@@ -186,9 +163,7 @@ func TestTheEndpointsOfAServiceAreTools(t *testing.T) {
 	if _, err := shelf.Open(t.Context(), []string{"shop__lose"}); faultOf(err).Code != events.CodeNotFound {
 		t.Error(err)
 	}
-	if err := first.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, first.Stop())
 	add("1.0.1", "Finds any order of anybody.")
 	if now := one(t, shelf, "shop__find"); now.Digest == find.Digest || find.Digest == "" {
 		t.Error("what a service says has changed, and its digest has not")
@@ -229,7 +204,5 @@ func TestToolsOfTheConfigurationAreChecked(t *testing.T) {
 		"tools.f.subject": `"tools.>" is no subject to ask on`, "tools.g.service": `"a.b" is no name of a service`,
 		"tools.h.service": "the endpoints of a service say themselves what they are", "tools.i.schema": "read schema", "tools.j.timeout": "must not be negative",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }

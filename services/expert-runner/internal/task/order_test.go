@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
 )
@@ -16,10 +15,7 @@ import (
 var names = events.NewNames("")
 
 func TestTheSubjectDecidesAndABodyMayLeaveItOut(t *testing.T) {
-	o, err := task.Read(names, "jobs.work.p.e.j.s~1~t.3", []byte(`{"spec":{"goal":"g"},"lease":"1ms","more":1}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := musttest.Get(task.Read(names, "jobs.work.p.e.j.s~1~t.3", []byte(`{"spec":{"goal":"g"},"lease":"1ms","more":1}`)))(t)
 	if o.Pool != "p" || o.Expert != "e" || o.ID() != "j/s~1~t/3" || o.Goal != "g" || o.Lease.Std() != run.MinLease ||
 		o.IdempotencyKey != "j/s~1~t/3" || o.Kind != events.WorkExecute {
 		t.Errorf("%+v", o)
@@ -98,9 +94,7 @@ func TestSelectedPicksValuesByPath(t *testing.T) {
 		got[path] = string(value)
 	}
 	want := map[string]string{"a.b.0": "1", "a.b.1.c": `"x"`, "n": "null", "big": `"` + strings.Repeat("y", 1000) + `…"`, "": "true"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 func TestAnEndingIsMadeFitForTheLog(t *testing.T) {

@@ -14,10 +14,7 @@ import (
 func session(t *testing.T, name string) (dir string, call func(args string) string) {
 	t.Helper()
 	dir = t.TempDir()
-	files, err := tool.OpenFiles(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := musttest.Get(tool.OpenFiles(dir))(t)
 	t.Cleanup(func() { _ = files.Close() })
 	for _, one := range files.Tools() {
 		if one.Name == name {

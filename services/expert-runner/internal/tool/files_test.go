@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
@@ -17,10 +15,7 @@ import (
 func shelf(t *testing.T) (dir string, call func(name, args string) string) {
 	t.Helper()
 	dir = t.TempDir()
-	files, err := tool.OpenFiles(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := musttest.Get(tool.OpenFiles(dir))(t)
 	t.Cleanup(func() { _ = files.Close() })
 	return dir, func(name, args string) string {
 		for _, one := range files.Tools() {
@@ -48,9 +43,7 @@ func TestFilesAreWrittenReadAndListed(t *testing.T) {
 		call(tool.ListFiles, `{"path":"."}`),
 	}
 	want := []string{"(no files)", "wrote 5 bytes to a/b.txt", "wrote 0 bytes to /c.txt", "grün", "ün", "a/b.txt 5\nc.txt 0"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 func TestALongFileIsReadInPieces(t *testing.T) {
@@ -70,12 +63,8 @@ func TestALongFileIsReadInPieces(t *testing.T) {
 func TestNothingOutsideOfTheWorkspaceIsReached(t *testing.T) {
 	dir, call := shelf(t)
 	secret := musttest.Temp(t, "secret", "secret")
-	if err := os.Symlink(secret, filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Dir(secret), filepath.Join(dir, "folder")); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, os.Symlink(secret, filepath.Join(dir, "link")))
+	musttest.Do(t, os.Symlink(filepath.Dir(secret), filepath.Join(dir, "folder")))
 	for _, path := range []string{"../" + filepath.Base(filepath.Dir(secret)) + "/secret", "link", "folder/secret", secret, "a/../../x"} {
 		for _, got := range []string{
 			call(tool.ReadFile, fmt.Sprintf(`{"path":%q}`, path)), call(tool.WriteFile, fmt.Sprintf(`{"path":%q,"content":"x"}`, "folder/"+filepath.Base(path))),

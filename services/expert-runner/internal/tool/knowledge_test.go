@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/pkg/knowledge"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // documents are the documents of a session, by digest.
@@ -99,7 +98,5 @@ func TestDocumentsOfASessionAreListedAndRead(t *testing.T) {
 			t.Errorf("%s %s: %.80q %v, want %q", test.tool, test.args, got, err, test.want)
 		}
 	}
-	if d := cmp.Diff(false, NeedsWorkspace([]string{ListKnowledge, ReadKnowledge})); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, false, NeedsWorkspace([]string{ListKnowledge, ReadKnowledge}))
 }

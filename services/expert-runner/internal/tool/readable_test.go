@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
@@ -26,10 +27,7 @@ func TestAWebPageIsReadWithoutWhatSurroundsItsText(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	fetch := web(t, "127.0.0.0/8")
-	got, err := fetch(s.URL + "/news/gold")
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := musttest.Get(fetch(s.URL + "/news/gold"))(t)
 	for _, want := range []string{
 		"200 OK text/html\n# Why gold rises\n", "## Gold", "Gold rises because of **fear** and [rates](" + s.URL + "/rates)", "- one\n- two", "| year | price |", "| 2025 | 4080", "x = 1\ny = 2",
 	} {

@@ -12,23 +12,15 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/egress"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // relaying is a client whose connections go through a relay behind a guard; over is closed when the relay has ended.
 func relaying(ctx context.Context, t *testing.T, g egress.Guard) (client *http.Client, line net.Conn, over <-chan struct{}) {
 	t.Helper()
-	listen, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	line, err = new(net.Dialer).DialContext(t.Context(), "tcp", listen.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	theirs, err := listen.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	listen := musttest.Get(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
+	line = musttest.Get(new(net.Dialer).DialContext(t.Context(), "tcp", listen.Addr().String()))(t)
+	theirs := musttest.Get(listen.Accept())(t)
 	_ = listen.Close() // There is only one connection.
 	done := make(chan struct{})
 	go func() { defer close(done); Relay(ctx, g, theirs) }() // Ends with the line.
@@ -42,19 +34,13 @@ func relaying(ctx context.Context, t *testing.T, g egress.Guard) (client *http.C
 
 func ask(t *testing.T, client *http.Client, to, body string) (int, string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://relay/?to="+url.QueryEscape(to), strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://relay/?to="+url.QueryEscape(to), strings.NewReader(body)))(t)
 	answer, err := client.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	said, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	said := musttest.Get(io.ReadAll(answer.Body))(t)
 	return answer.StatusCode, string(said)
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/llm/lenient/mistake"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
@@ -60,15 +61,9 @@ func TestArgumentsThatAreAGuessAreNotUsed(t *testing.T) {
 }
 
 func TestArgumentsThatAreCutAtAnyByteAreNotUsed(t *testing.T) {
-	documents, err := mistake.Documents()
-	if err != nil {
-		t.Fatal(err)
-	}
+	documents := musttest.Get(mistake.Documents())(t)
 	for _, d := range documents {
-		schema, err := mistake.Schema(d.Schema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		schema := musttest.Get(mistake.Schema(d.Schema))(t)
 		for i := 1; i < len(d.Text); i++ {
 			if got, _, err := tool.Arguments(d.Text[:i], schema); err == nil {
 				t.Fatalf("%s, cut at %d: %s", d.Name, i, got)

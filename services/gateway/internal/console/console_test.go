@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/console"
 )
 
@@ -26,9 +27,7 @@ func TestTheConsoleIsSmallAndAsksNoOtherHost(t *testing.T) {
 		var zipped bytes.Buffer
 		z := gzip.NewWriter(&zipped)
 		_, _ = z.Write(f.Body) // Writing to a buffer does not fail.
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, z.Close())
 		total += zipped.Len()
 		for _, at := range regexp.MustCompile(`(?:https?|wss?)://[^"'`+"`"+` )]+`).FindAllString(string(f.Body), -1) {
 			if !strings.HasPrefix(at, "http://www.w3.org/") { // XML namespaces are not fetched.
@@ -68,7 +67,7 @@ var rules = []struct{ pattern, only, why string }{
 
 func TestSourcesKeepTheirRules(t *testing.T) {
 	seen := map[string]bool{}
-	err := fs.WalkDir(os.DirFS("web"), ".", func(path string, d fs.DirEntry, err error) error {
+	musttest.Do(t, fs.WalkDir(os.DirFS("web"), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".ts" {
 			return err
 		}
@@ -89,10 +88,7 @@ func TestSourcesKeepTheirRules(t *testing.T) {
 			seen[rule.pattern] = true
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for _, rule := range rules {
 		if rule.only != "" && !seen[rule.pattern] {
 			t.Errorf("%s does not have %s: the rule protects nothing", rule.only, rule.pattern)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/canvas"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/history"
 )
 
@@ -53,9 +54,7 @@ func request(job, goal string, seq uint64) events.Event {
 // goal returns the goal of a job according to the cache.
 func goal(t *testing.T, c *history.Cache, job string) (text string) {
 	t.Helper()
-	if err := c.Use(t.Context(), job, func(now *canvas.Canvas) error { text = now.Graph().Goal; return nil }); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, c.Use(t.Context(), job, func(now *canvas.Canvas) error { text = now.Graph().Goal; return nil }))
 	return text
 }
 

@@ -24,10 +24,7 @@ const start = "start-up-token-0123456789"
 func keeper(t *testing.T, text string) (*identity.Keeper, string) {
 	t.Helper()
 	path := musttest.Temp(t, "tokens.yaml", text)
-	k, err := identity.NewKeeper(start, path, func(name string) (string, bool) { return "token-of-the-environment", name == "TOKEN" })
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := musttest.Get(identity.NewKeeper(start, path, func(name string) (string, bool) { return "token-of-the-environment", name == "TOKEN" }))(t)
 	return k, path
 }
 
@@ -238,10 +235,7 @@ func TestACertificateIsAUser(t *testing.T) {
 	ask := func(verified bool, name string, uris ...string) *http.Request {
 		c := &x509.Certificate{Subject: pkix.Name{CommonName: name}}
 		for _, text := range uris {
-			uri, err := url.Parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			uri := musttest.Get(url.Parse(text))(t)
 			c.URIs = append(c.URIs, uri)
 		}
 		r := httptest.NewRequest(http.MethodGet, "/", nil)

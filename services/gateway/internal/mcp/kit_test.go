@@ -57,7 +57,30 @@ func open(t *testing.T) *site {
 	s := &site{T: t, bus: bustest.Start(t, bustest.Settings{}).Bus("gateway"), jobs: map[string]*verb.Waited{}}
 	endpoints := map[string]bus.Endpoint{}
 	for name, answer := range map[string]func(body []byte) (any, *events.Fault){
-		"submit": s.submit, "get": s.get, "inputs": s.inputs, "answer": s.answer, "stop": s.stop, "list": s.list, "why": s.why, "plan.list": s.plans, "plan.get": s.plan,
+		"submit": func(body []byte) (any, *events.Fault) {
+			r, faults := events.DecodeRequest(body)
+			if len(faults) > 0 {
+				return nil, &faults[0]
+			}
+			if r.ID == "" {
+				r.ID = "j"
+			}
+			s.changed(r.ID, func(*verb.Waited) {})
+			return verb.Receipt{JobID: r.ID, Admitted: true}, nil
+		}, "get": s.get, "inputs": func(body []byte) (any, *events.Fault) {
+			j, fault := s.of(body)
+			if fault != nil {
+				return nil, fault
+			}
+			shown := slices.Clone(j.Inputs)
+			if s.late == j.JobID {
+				s.late = ""
+				s.changed(j.JobID, finish)
+			}
+			return verb.Questions{Inputs: shown}, nil
+		}, "answer": s.answer, "stop": s.stop, "list": s.list, "why": s.why, "plan.list": func([]byte) (any, *events.Fault) {
+			return object{"text": "", "plans": []object{{"id": "trip", "title": "Plan a trip", "lines": []object{{"text": "book"}, {"text": "pack"}}}}}, nil
+		}, "plan.get": s.plan,
 	} {
 		endpoints[name] = func(_ context.Context, body []byte) ([]byte, *events.Fault) {
 			s.mu.Lock()
@@ -154,10 +177,7 @@ func (s *site) connect(g *gateway, token, revision string, o *sdk.ClientOptions)
 // join connects a client.
 func (s *site) join(c *sdk.Client, g *gateway, token, revision string) *sdk.ClientSession {
 	s.Helper()
-	session, err := c.Connect(s.Context(), &sdk.StreamableClientTransport{Endpoint: g.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1}, &sdk.ClientSessionOptions{ProtocolVersion: revision})
-	if err != nil {
-		s.Fatal(err)
-	}
+	session := musttest.Get(c.Connect(s.Context(), &sdk.StreamableClientTransport{Endpoint: g.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1}, &sdk.ClientSessionOptions{ProtocolVersion: revision}))(s)
 	s.Cleanup(func() { _ = session.Close() })
 	return session
 }
@@ -190,10 +210,7 @@ func (s *site) call(c *sdk.ClientSession, name string, args any) (*sdk.CallToolR
 // post sends a message by hand.
 func (s *site) post(g *gateway, header map[string]string, body string) (status int, answer string) {
 	s.Helper()
-	r, err := http.NewRequestWithContext(s.Context(), http.MethodPost, g.URL+"/mcp", strings.NewReader(body))
-	if err != nil {
-		s.Fatal(err)
-	}
+	r := musttest.Get(http.NewRequestWithContext(s.Context(), http.MethodPost, g.URL+"/mcp", strings.NewReader(body)))(s)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	for name, value := range header {
@@ -204,10 +221,7 @@ func (s *site) post(g *gateway, header map[string]string, body string) (status i
 		s.Fatal(err)
 	}
 	defer func() { _ = got.Body.Close() }() // The body has been read.
-	text, err := io.ReadAll(got.Body)
-	if err != nil {
-		s.Fatal(err)
-	}
+	text := musttest.Get(io.ReadAll(got.Body))(s)
 	return got.StatusCode, string(text)
 }
 
@@ -251,18 +265,6 @@ func (s *site) told() []string {
 	return slices.Clone(s.asked)
 }
 
-func (s *site) submit(body []byte) (any, *events.Fault) {
-	r, faults := events.DecodeRequest(body)
-	if len(faults) > 0 {
-		return nil, &faults[0]
-	}
-	if r.ID == "" {
-		r.ID = "j"
-	}
-	s.changed(r.ID, func(*verb.Waited) {})
-	return verb.Receipt{JobID: r.ID, Admitted: true}, nil
-}
-
 // of finds the job that an input names.
 func (s *site) of(body []byte) (*verb.Waited, *events.Fault) {
 	var in verb.Ref
@@ -287,19 +289,6 @@ func (s *site) get(body []byte) (any, *events.Fault) {
 		s.changed(j.JobID, after)
 	}
 	return shown, nil
-}
-
-func (s *site) inputs(body []byte) (any, *events.Fault) {
-	j, fault := s.of(body)
-	if fault != nil {
-		return nil, fault
-	}
-	shown := slices.Clone(j.Inputs)
-	if s.late == j.JobID {
-		s.late = ""
-		s.changed(j.JobID, finish)
-	}
-	return verb.Questions{Inputs: shown}, nil
 }
 
 func (s *site) answer(body []byte) (any, *events.Fault) {
@@ -350,10 +339,6 @@ func (s *site) why(body []byte) (any, *events.Fault) {
 		return nil, fault
 	}
 	return verb.Reasons{JobID: j.JobID, Status: j.Status, Blockers: json.RawMessage(`[]`)}, nil
-}
-
-func (s *site) plans([]byte) (any, *events.Fault) {
-	return object{"text": "", "plans": []object{{"id": "trip", "title": "Plan a trip", "lines": []object{{"text": "book"}, {"text": "pack"}}}}}, nil
 }
 
 func (s *site) plan(body []byte) (any, *events.Fault) {

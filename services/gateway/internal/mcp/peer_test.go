@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/mcp"
@@ -65,10 +66,7 @@ func TestAPeerThatBreaksTheProtocolIsToldHow(t *testing.T) {
 		}
 	}
 	for _, method := range []string{http.MethodGet, http.MethodDelete, http.MethodPut} {
-		r, err := http.NewRequestWithContext(t.Context(), method, g.URL+"/mcp", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := musttest.Get(http.NewRequestWithContext(t.Context(), method, g.URL+"/mcp", http.NoBody))(t)
 		r.Header.Set("Authorization", auth)
 		answer, err := http.DefaultClient.Do(r)
 		if err != nil {
@@ -182,10 +180,7 @@ func TestABugEndsOneRequestAlone(t *testing.T) {
 	go func() { // Ends with the client.
 		served <- mcp.New(mcp.Settings{Door: buggy{door}, Local: local, Log: slog.New(slog.DiscardHandler), Body: 64 << 10}).Serve(t.Context(), ours, out)
 	}()
-	c, err := sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: back, Writer: theirs}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: back, Writer: theirs}, nil))(t)
 	for range 2 {
 		if _, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "list"}); code(err) != -32603 || !strings.Contains(err.Error(), "a bug in it") {
 			t.Errorf("%v", err)
@@ -226,9 +221,7 @@ func TestLinesThatAreNoMessagesAreAnswered(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":4,"method":"no/such"}`, `"code":-32601`},
 		{`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"submit","arguments":{"goal":"g","id":"s"}}}`, `"structuredContent":{"job_id":"s"`},
 	} {
-		if _, err := io.WriteString(theirs, test.line+"\n"); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(io.WriteString(theirs, test.line+"\n"))(t)
 		if !lines.Scan() {
 			t.Fatalf("%.80s: the output has ended: %v", test.line, lines.Err())
 		}

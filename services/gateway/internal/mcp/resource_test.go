@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -29,10 +30,7 @@ func TestAJobsEventsAndFilesAreResources(t *testing.T) {
 	s := open(t)
 	text, picture := []byte("# Report\n"), []byte("\x89PNG\r\n\x1a\n\xff")
 	ref := func(name, media string, body []byte) events.Ref {
-		r, err := s.bus.Blobs().Put(t.Context(), "j", body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := musttest.Get(s.bus.Blobs().Put(t.Context(), "j", body))(t)
 		r.Name, r.MediaType = name, media
 		return r
 	}

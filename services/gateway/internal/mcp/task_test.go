@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -43,9 +44,7 @@ func (s *site) tasker(g *gateway, role verb.Role, declares bool) *sdk.ClientSess
 	}
 	c := sdk.NewClient(&sdk.Implementation{Name: "test"}, &sdk.ClientOptions{Capabilities: can})
 	for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
-		if err := sdk.AddSendingCustomMethod[*taskParams, *task](c, method); err != nil {
-			s.Fatal(err)
-		}
+		musttest.Do(s, sdk.AddSendingCustomMethod[*taskParams, *task](c, method))
 	}
 	return s.join(c, g, token(role), "2026-07-28")
 }

@@ -22,10 +22,7 @@ func (s *site) fits(tools []*sdk.Tool, name string, out *sdk.CallToolResult) {
 	s.Helper()
 	at := slices.IndexFunc(tools, func(t *sdk.Tool) bool { return t.Name == name })
 	text := musttest.JSON(s, tools[at].OutputSchema)
-	of, err := schema.Read(text)
-	if err != nil {
-		s.Fatal(err)
-	}
+	of := musttest.Get(schema.Read(text))(s)
 	got := musttest.JSON(s, out.StructuredContent)
 	if misfits := of.Misfits(got); out.IsError || len(misfits) > 0 {
 		s.Errorf("%s: error %t, %s misfits %q", name, out.IsError, got, misfits)
@@ -37,10 +34,7 @@ func TestToolsAreTheMarkedVerbsThatTheRoleMayUse(t *testing.T) {
 	g := s.start()
 	for _, role := range verb.Roles() {
 		var got, want []string
-		tools, err := s.connect(g, token(role), "2026-07-28", nil).ListTools(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tools := musttest.Get(s.connect(g, token(role), "2026-07-28", nil).ListTools(t.Context(), nil))(t)
 		for _, tool := range tools.Tools {
 			got = append(got, tool.Name)
 			v, _ := verb.Find(tool.Name)
@@ -73,10 +67,7 @@ func TestACallIsJudgedAsARequestOfItsRoute(t *testing.T) {
 	g := s.start()
 	for _, revision := range revisions {
 		submitter, operator := s.connect(g, token(verb.Submitter), revision, nil), s.connect(g, token(verb.Operator), revision, nil)
-		tools, err := s.connect(g, token(verb.Admin), revision, nil).ListTools(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tools := musttest.Get(s.connect(g, token(verb.Admin), revision, nil).ListTools(t.Context(), nil))(t)
 		id := "j" + revision
 		out, _ := s.call(submitter, "submit", object{"goal": "g", "id": id})
 		s.fits(tools.Tools, "submit", out)

@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -23,46 +24,40 @@ type steps struct {
 	last  float64
 }
 
-// hear checks that each notification has a larger value, and advances the job.
-func (s *steps) hear(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p := r.Params
-	if p.Progress <= s.last || p.ProgressToken != "t" || p.Total < p.Progress {
-		s.Errorf("%+v after %f", p, s.last)
-	}
-	s.last = p.Progress
-	if len(s.heard) > 0 && s.heard[len(s.heard)-1] == p.Message {
-		return // A sign of life.
-	}
-	s.heard = append(s.heard, p.Message)
-	switch p.Message {
-	case "RUNNING, 0 of 2 SubJobs are done":
-		s.change("j", func(j *verb.Waited) { j.Done = 1 })
-	case "RUNNING, 1 of 2 SubJobs are done":
-		s.change("j", func(j *verb.Waited) { // A step runs again; then the job has ended, but its end is not in the log yet.
-			j.Done, s.after = 0, func(j *verb.Waited) { j.Done, j.Status = 2, events.Finished }
-		})
-	case "FINISHED, 2 of 2 SubJobs are done":
-		s.change("j", finish)
-	}
-}
-
 func TestAWaitTellsHowTheJobMovesAndGivesItsResult(t *testing.T) {
 	for _, revision := range revisions {
 		s := &steps{site: open(t), last: -1}
 		s.change("j", func(*verb.Waited) {})
-		c := s.connect(s.start(), token(verb.Viewer), revision, &sdk.ClientOptions{ProgressNotificationHandler: s.hear})
+		c := s.connect(s.start(), token(verb.Viewer), revision, &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			p := r.Params
+			if p.Progress <= s.last || p.ProgressToken != "t" || p.Total < p.Progress {
+				s.Errorf("%+v after %f", p, s.last)
+			}
+			s.last = p.Progress
+			if len(s.heard) > 0 && s.heard[len(s.heard)-1] == p.Message {
+				return // A sign of life.
+			}
+			s.heard = append(s.heard, p.Message)
+			switch p.Message {
+			case "RUNNING, 0 of 2 SubJobs are done":
+				s.change("j", func(j *verb.Waited) { j.Done = 1 })
+			case "RUNNING, 1 of 2 SubJobs are done":
+				s.change("j", func(j *verb.Waited) { // A step runs again; then the job has ended, but its end is not in the log yet.
+					j.Done, s.after = 0, func(j *verb.Waited) { j.Done, j.Status = 2, events.Finished }
+				})
+			case "FINISHED, 2 of 2 SubJobs are done":
+				s.change("j", finish)
+			}
+		}})
 		p := &sdk.CallToolParams{Name: "wait", Arguments: object{"id": "j", "timeout": "1h"}}
 		p.SetProgressToken("t")
 		out, err := c.CallTool(t.Context(), p)
 		if err != nil || out.IsError {
 			t.Fatal(out, err)
 		}
-		tools, err := c.ListTools(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tools := musttest.Get(c.ListTools(t.Context(), nil))(t)
 		s.fits(tools.Tools, "wait", out)
 		s.mu.Lock()
 		heard := strings.Join(s.heard, "; ")
@@ -199,10 +194,7 @@ func TestAQuestionThatIsNotAnsweredStaysOpen(t *testing.T) {
 			out, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "wait", Arguments: object{"id": job}})
 			said := fmt.Sprint(err)
 			if err == nil {
-				text, err := json.Marshal(out.Content)
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := musttest.Get(json.Marshal(out.Content))(t)
 				said = strings.ReplaceAll(string(text), `\"`, `"`)
 			}
 			fitting := strings.Contains(said, test.want) || strings.Contains(said, unfit) && strings.Contains(test.want, "invalid")

@@ -20,11 +20,8 @@ func request(t *testing.T, text string) *verb.ChatRequest {
 }
 
 func TestAConversationIsWhatWasSaidAndTheLastMessage(t *testing.T) {
-	c, err := openai.Read(request(t, `{"model":"m","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"a"},{"role":"assistant","content":"b"},
-		{"role":"developer","content":[{"type":"text","text":"Be kind."}]},{"role":"user","content":"c"},{"role":"user","content":[{"type":"text","text":" d"},{"type":"text","text":"e "}]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(openai.Read(request(t, `{"model":"m","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"a"},{"role":"assistant","content":"b"},
+		{"role":"developer","content":[{"type":"text","text":"Be kind."}]},{"role":"user","content":"c"},{"role":"user","content":[{"type":"text","text":" d"},{"type":"text","text":"e "}]}]}`)))(t)
 	if c.Instructions != "Be brief.\n\nBe kind." || c.Last != "de" || len(c.Past) != 3 || c.Past[2].Text != "c" {
 		t.Errorf("%+v", c)
 	}
@@ -40,10 +37,7 @@ func TestALongPastIsToldByItsEnd(t *testing.T) {
 		r.Messages = append(r.Messages, verb.ChatMessage{Role: "user", Content: text})
 	}
 	r.Messages = append(r.Messages, verb.ChatMessage{Role: "assistant", Content: json.RawMessage(`"the last"`)}, verb.ChatMessage{Role: "user", Content: json.RawMessage(`"go"`)})
-	c, err := openai.Read(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := musttest.Get(openai.Read(r))(t)
 	if got := c.Context(); len(got) > 40<<10 || !strings.HasSuffix(got, "the last") || strings.ContainsRune(got, '\uFFFD') {
 		t.Errorf("%d bytes, ends with %q", len(got), got[len(got)-20:])
 	}

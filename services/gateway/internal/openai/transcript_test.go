@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/openai"
 )
 
@@ -21,9 +22,7 @@ func (p *play) event(e events.Event) {
 	p.Helper()
 	p.seq++
 	e.Seq, e.Job, e.ID = p.seq, "j", "e"
-	if err := p.Event(&e); err != nil {
-		p.Fatal(err)
-	}
+	musttest.Do(p, p.Event(&e))
 	p.take(p.Early())
 }
 

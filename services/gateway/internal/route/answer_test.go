@@ -26,22 +26,11 @@ func TestTheDescriptionIsValidOpenAPI(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatal(status, text)
 	}
-	official, err := jsonschema.UnmarshalJSON(strings.NewReader(datamodel.OpenAPI31SchemaData))
-	if err != nil {
-		t.Fatal(err)
-	}
+	official := musttest.Get(jsonschema.UnmarshalJSON(strings.NewReader(datamodel.OpenAPI31SchemaData)))(t)
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("openapi", official); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := compiler.Compile("openapi")
-	if err != nil {
-		t.Fatal(err)
-	}
-	document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, compiler.AddResource("openapi", official))
+	schema := musttest.Get(compiler.Compile("openapi"))(t)
+	document := musttest.Get(jsonschema.UnmarshalJSON(strings.NewReader(text)))(t)
 	if err := schema.Validate(document); err != nil {
 		t.Errorf("%#v", err)
 	}
@@ -137,10 +126,7 @@ func TestAnswersAreTaggedAndCompressed(t *testing.T) {
 	if answer.Header.Get("Content-Encoding") != "gzip" || len(body) > 500 || tag == "" {
 		t.Fatalf("%v, %d bytes", answer.Header, len(body))
 	}
-	z, err := gzip.NewReader(strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := musttest.Get(gzip.NewReader(strings.NewReader(body)))(t)
 	if text, err := io.ReadAll(z); err != nil || !bytes.Equal(text, long) {
 		t.Errorf("%v %s", err, text)
 	}

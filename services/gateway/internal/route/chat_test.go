@@ -45,9 +45,7 @@ func talk(t *testing.T, change func(*routeSettings)) *talks {
 	} {
 		var c events.Card
 		musttest.Decode(t, []byte(card), &c)
-		if _, err := k.bus.Experts().Put(t.Context(), c.ID, []byte(card), 0); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(k.bus.Experts().Put(t.Context(), c.ID, []byte(card), 0))(t)
 	}
 	return k
 }
@@ -364,9 +362,7 @@ func TestAStreamSaysWhyItEnds(t *testing.T) {
 	c, stop = k.stream(verb.Submitter, "b")
 	defer stop()
 	k.site.write(verb.Admin)
-	if _, err := keeper.Refresh(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(keeper.Refresh())(t)
 	if _, fault, _ := c.next(); !strings.Contains(fault, "authentication_error") {
 		t.Errorf("%s", fault)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/route"
 )
@@ -36,11 +37,7 @@ func progressed(n int) events.Event {
 func readAll(t *testing.T, r *http.Response) string {
 	t.Helper()
 	defer func() { _ = r.Body.Close() }() // The body has been read.
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
+	return string(musttest.Get(io.ReadAll(r.Body))(t))
 }
 
 // streamed returns a request for a stream.
@@ -147,19 +144,14 @@ func TestNoEventIsLostOrDoubledAcrossKills(t *testing.T) {
 		}
 		written <- s.state("j", finished)
 	}()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := musttest.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	addr := listener.Addr().String()
 	var got []uint64
 	chance := rand.New(rand.NewPCG(7, 7))
 	killed := 0
 	for done := false; !done; {
 		if listener == nil {
-			if listener, err = net.Listen("tcp", addr); err != nil {
-				t.Fatal(err)
-			}
+			listener = musttest.Get(net.Listen("tcp", addr))(t)
 		}
 		server := &http.Server{Handler: s.gateway, ReadHeaderTimeout: time.Second}
 		served := make(chan struct{})
@@ -210,9 +202,7 @@ func (s *site) resume(addr string, got []uint64, most int) (all []uint64, done b
 	for count := 0; lines.Scan(); {
 		line := lines.Text()
 		if id, ok := strings.CutPrefix(line, "id: "); ok {
-			if seq, err = strconv.ParseUint(id, 10, 64); err != nil {
-				s.Fatal(err)
-			}
+			seq = musttest.Get(strconv.ParseUint(id, 10, 64))(s)
 		}
 		switch {
 		case line == "event: end":
@@ -231,18 +221,10 @@ func (s *site) resume(addr string, got []uint64, most int) (all []uint64, done b
 func TestASlowReaderIsDropped(t *testing.T) {
 	s := open(t, nil, func(g *routeSettings) { g.Write = time.Second })
 	s.state("j", requested)
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.server.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := musttest.Get(net.Dial("tcp", strings.TrimPrefix(s.server.URL, "http://")))(t)
 	defer func() { _ = conn.Close() }() // The server may have closed it.
-	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
-		t.Fatal(err)
-	}
-	_, err = fmt.Fprintf(conn, "GET /api/v1/jobs/j/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\n\r\n", token(verb.Viewer))
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
+	musttest.Get(fmt.Fprintf(conn, "GET /api/v1/jobs/j/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\n\r\n", token(verb.Viewer)))(t)
 	text := strings.Repeat("x", 50<<10)
 	for n := range 200 { // More than the buffers of a connection hold.
 		e := progressed(n)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -120,9 +121,7 @@ func TestAJobThatWasDeletedAndMadeAgainHasItsOwnGraph(t *testing.T) {
 	s := open(t, nil, nil)
 	s.planned("j")
 	s.graph("")
-	if err := s.bus.Retention().PurgeJob(t.Context(), "j"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, s.bus.Retention().PurgeJob(t.Context(), "j"))
 	s.refused(s.request(verb.Viewer, http.MethodGet, "/api/v1/jobs/j/graph", ""), http.StatusNotFound, events.CodeNotFound)
 	seqs := s.planned("j")
 	if g := s.graph(""); g.Seq != seqs[3] || statesOf(g) != "a=finished b=ready c=ready" {

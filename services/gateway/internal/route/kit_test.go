@@ -126,10 +126,7 @@ func (s *site) write(roles ...verb.Role) {
 // request makes a request as a role; an empty role sends no token.
 func (s *site) request(role verb.Role, method, path, body string) *http.Request {
 	s.Helper()
-	r, err := http.NewRequestWithContext(s.Context(), method, s.server.URL+path, strings.NewReader(body))
-	if err != nil {
-		s.Fatal(err)
-	}
+	r := musttest.Get(http.NewRequestWithContext(s.Context(), method, s.server.URL+path, strings.NewReader(body)))(s)
 	if role != "" {
 		r.Header.Set("Authorization", "Bearer "+token(role))
 	}
@@ -151,10 +148,7 @@ func (s *site) do(r *http.Request) (reply, string) {
 		s.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }() // The body has been read.
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		s.Fatal(err)
-	}
+	body := musttest.Get(io.ReadAll(answer.Body))(s)
 	return reply{answer.StatusCode, answer.Header}, string(body)
 }
 
@@ -215,13 +209,6 @@ func (s *site) last() string {
 func (s *site) state(job string, e events.Event) uint64 {
 	s.Helper()
 	e.Job, e.Source = job, "test"
-	m, err := events.Encode(s.bus.Names(), e)
-	if err != nil {
-		s.Fatal(err)
-	}
-	seq, err := s.bus.Publish(s.Context(), m, bus.Expect{})
-	if err != nil {
-		s.Fatal(err)
-	}
-	return seq
+	m := musttest.Get(events.Encode(s.bus.Names(), e))(s)
+	return musttest.Get(s.bus.Publish(s.Context(), m, bus.Expect{}))(s)
 }

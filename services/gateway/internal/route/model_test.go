@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -49,9 +50,7 @@ func TestExpertsAnswerWhileThePlannerIsAway(t *testing.T) {
 		return nil, &events.Fault{Code: events.CodeUnavailable, Message: "away", Hint: "wait"}
 	}}, nil)
 	s.refused(s.request(verb.Viewer, http.MethodGet, "/v1/models", ""), http.StatusServiceUnavailable, events.CodeUnavailable)
-	if _, err := s.bus.Experts().Put(t.Context(), "scribe", []byte(`{"id":"scribe","name":"Scribe"}`), 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(s.bus.Experts().Put(t.Context(), "scribe", []byte(`{"id":"scribe","name":"Scribe"}`), 0))(t)
 	if status, body := s.ask(verb.Viewer, http.MethodGet, "/v1/models", ""); status != http.StatusOK || !strings.Contains(body, `"id":"scribe"`) {
 		t.Errorf("%d %s", status, body)
 	}

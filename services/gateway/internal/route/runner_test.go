@@ -32,13 +32,8 @@ func (s *site) runner(runs verb.RunList, itself verb.RunnerLine, fault *events.F
 			return body, fault
 		}
 	}
-	stop, err := s.bus.Services().ServeEach("jobgraph-runner", "", nil, map[string]bus.Endpoint{"runs": answer(runs), "runners": answer(verb.RunnerList{Runners: []verb.RunnerLine{itself}})}, nil)
-	if err != nil {
-		s.Fatal(err)
-	}
-	if err := s.bus.Flush(s.Context()); err != nil {
-		s.Fatal(err)
-	}
+	stop = musttest.Get(s.bus.Services().ServeEach("jobgraph-runner", "", nil, map[string]bus.Endpoint{"runs": answer(runs), "runners": answer(verb.RunnerList{Runners: []verb.RunnerLine{itself}})}, nil))(s)
+	musttest.Do(s, s.bus.Flush(s.Context()))
 	return stop
 }
 
@@ -63,9 +58,7 @@ func TestTheListsOfAllRunnersAreOne(t *testing.T) {
 	defer s.runner(verb.RunList{Runs: []verb.HeldRun{run("r1", "j1", 2)}, Total: 1}, verb.RunnerLine{Runner: "r1"}, nil)()
 	var runs verb.RunList
 	get("/api/v1/runs?limit=2", &runs)
-	if d := cmp.Diff(verb.RunList{Runs: []verb.HeldRun{run("r2", "j2", 1), run("r1", "j1", 2), run("r2", "j3", 3)}, Total: 8}, runs); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, verb.RunList{Runs: []verb.HeldRun{run("r2", "j2", 1), run("r1", "j1", 2), run("r2", "j3", 3)}, Total: 8}, runs)
 	var runners verb.RunnerList
 	get("/api/v1/runners", &runners)
 	if len(runners.Runners) != 2 || runners.Runners[0].Runner != "r1" || runners.Runners[1].Runner != "r2" {
@@ -129,10 +122,7 @@ func TestARequestThatTheBusDoesNotAcknowledgeIsUnavailable(t *testing.T) {
 	server := bustest.Start(t, bustest.Settings{})
 	o := server.Options("gateway")
 	o.AckTimeout = 10 * time.Millisecond // What is mute stays so.
-	b, err := bus.Connect(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := musttest.Get(bus.Connect(t.Context(), o))(t)
 	defer b.Close()
 	server.Mute(server.Bus("test").Names().Intake)
 	s := open(t, nil, func(o *route.Settings) { o.Client = client.New(b) })

@@ -25,10 +25,7 @@ func read[T any](s *site, path string) (v T) {
 // stored stores a payload of a job.
 func (s *site) stored(job, text, name, media string) events.Ref {
 	s.Helper()
-	ref, err := s.bus.Blobs().Put(s.Context(), job, []byte(text))
-	if err != nil {
-		s.Fatal(err)
-	}
+	ref := musttest.Get(s.bus.Blobs().Put(s.Context(), job, []byte(text)))(s)
 	ref.Name, ref.MediaType = name, media
 	return ref
 }

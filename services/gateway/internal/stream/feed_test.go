@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/stream"
 )
 
@@ -150,10 +151,7 @@ func TestASlowStreamReadsTheLogAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBook()
 		b.add(1)
-		r, err := stream.NewFeeds(b).Open(t.Context(), "j")
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := musttest.Get(stream.NewFeeds(b).Open(t.Context(), "j"))(t)
 		defer r.Close()
 		got := read(t, r, 0, 1000, func(n int) {
 			if n == 1 {
@@ -178,20 +176,14 @@ func TestALogThatIsBehindIsReadAgain(t *testing.T) {
 		b := newBook()
 		b.add(1)
 		feeds := stream.NewFeeds(b)
-		first, err := feeds.Open(t.Context(), "j")
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := musttest.Get(feeds.Open(t.Context(), "j"))(t)
 		defer first.Close()
 		for seq := uint64(2); seq <= 5; seq++ {
 			b.add(seq)
 		}
 		synctest.Wait()
 		b.behind = 3
-		r, err := feeds.Open(t.Context(), "j")
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := musttest.Get(feeds.Open(t.Context(), "j"))(t)
 		defer r.Close()
 		got := read(t, r, 0, 6, func(n int) {
 			if n == 2 {
@@ -213,10 +205,7 @@ func TestAFeedOfNoJobIsRefusedAndTriedAgain(t *testing.T) {
 			t.Errorf("opened: %v", err)
 		}
 		b.add(1)
-		r, err := feeds.Open(t.Context(), "j")
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := musttest.Get(feeds.Open(t.Context(), "j"))(t)
 		defer r.Close()
 		if got := fmt.Sprint(read(t, r, 0, 1, func(int) {})); got != "[1]" {
 			t.Errorf("got %s", got)

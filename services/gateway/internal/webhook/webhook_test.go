@@ -59,10 +59,6 @@ type site struct {
 	count int
 }
 
-func open(e *servicetest.Env) *site {
-	return &site{Env: e, came: make(chan got, 1000), told: make(chan webhook.Outcome, 1000), answer: func(int, got) *http.Response { return status(http.StatusNoContent) }}
-}
-
 func status(code int, header ...string) *http.Response {
 	r := &http.Response{StatusCode: code, Status: fmt.Sprintf("%d %s", code, http.StatusText(code)), Header: http.Header{}, Body: http.NoBody}
 	for i := 0; i < len(header); i += 2 {
@@ -161,7 +157,9 @@ func (s *site) ended(job string) {
 
 func virtual(t *testing.T, f func(s *site)) {
 	t.Helper()
-	servicetest.Virtual(t, func(_ *testing.T, e *servicetest.Env) { f(open(e)) })
+	servicetest.Virtual(t, func(_ *testing.T, e *servicetest.Env) {
+		f(&site{Env: e, came: make(chan got, 1000), told: make(chan webhook.Outcome, 1000), answer: func(int, got) *http.Response { return status(http.StatusNoContent) }})
+	})
 }
 
 func TestATargetIsToldOfEndsAndQuestionsWithASignature(t *testing.T) {

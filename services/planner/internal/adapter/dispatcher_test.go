@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // A consultation is withdrawn wherever it can be claimed: on the subject that the work names, and on the one without a pool, where
@@ -15,9 +16,7 @@ func TestAQuestionIsWithdrawnWhereItCanBeClaimed(t *testing.T) {
 	for subjob, pools := range map[string][]string{"alone": {""}, "pooled": {"", "gpu"}} {
 		w := &events.Work{Job: "j", SubJob: subjob, Run: 1, ClaimSubject: n.JournalIn("j", subjob, pools[len(pools)-1])}
 		for range 2 {
-			if err := (Dispatcher{Bus: b}).Close(t.Context(), w, "enough"); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, (Dispatcher{Bus: b}).Close(t.Context(), w, "enough"))
 		}
 		for _, pool := range []string{"", "gpu", "other"} {
 			list, _, err := b.Journal("j", subjob).In(pool).Read(t.Context())

@@ -7,6 +7,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/caller"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
@@ -28,10 +29,7 @@ func TestAFailureHasTheClassOfItsCause(t *testing.T) {
 		{llmtest.Answer{Type: "text/event-stream", Body: `data: {"choices":[{"index":0,"delta":{"content":"{"}}]}` + "\n\n"}, "", planning.ClassBroken, ""},
 	} {
 		config := llm.Config{llm.DefaultModel: {Model: "m", BaseURL: "http://model.test/v1", Retries: &none}}
-		engine, err := llm.New(config, llm.Settings{Doer: llmtest.New(llmtest.Say(c.answer))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		engine := musttest.Get(llm.New(config, llm.Settings{Doer: llmtest.New(llmtest.Say(c.answer))}))(t)
 		asked := &loop.Question{
 			Request: &events.Request{Models: map[string]string{"planner": c.model}}, Live: func([]byte) {},
 			Call: &planning.ModelCall{Role: "planner", Messages: []planning.Message{{Role: "user", Text: "hi"}}},

@@ -9,40 +9,10 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/loop"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
-
-// readBy returns what people see of an answer that arrives in pieces of a size: each item with its type and text.
-func readBy(t *testing.T, json bool, size int, text string) []string {
-	t.Helper()
-	var order []string
-	types, texts, done := map[string]item.Type{}, map[string]string{}, map[string]bool{}
-	r := newReadable("draft/1", json, func(i item.Item) {
-		if types[i.ID] == "" {
-			order = append(order, i.ID)
-		}
-		if i.Text != "" && i.Offset != len(texts[i.ID]) {
-			t.Errorf("%s is at %d and continues at %d", i.ID, len(texts[i.ID]), i.Offset)
-		}
-		types[i.ID], done[i.ID] = i.Type, i.Done
-		texts[i.ID] += i.Text
-	})
-	for len(text) > 0 {
-		n := min(size, len(text))
-		r.take(llm.Delta{Text: text[:n]})
-		text = text[n:]
-	}
-	r.done()
-	var list []string
-	for _, id := range order {
-		if !done[id] {
-			t.Errorf("%s does not end", id)
-		}
-		list = append(list, fmt.Sprintf("%s %s: %s", types[id], strings.TrimPrefix(id, "draft/1/"), texts[id]))
-	}
-	return list
-}
 
 // proves V25
 // proves C-weakness-9-live
@@ -72,7 +42,33 @@ func TestAPlanIsShownAsTextWhileItIsWritten(t *testing.T) {
 	}
 	for name, test := range tests {
 		for _, size := range []int{1, 3, 7, 10_000} {
-			if diff := cmp.Diff(test.want, readBy(t, test.json, size, test.text)); diff != "" {
+			var order []string
+			types, texts, done := map[string]item.Type{}, map[string]string{}, map[string]bool{}
+			r := newReadable("draft/1", test.json, func(i item.Item) {
+				if types[i.ID] == "" {
+					order = append(order, i.ID)
+				}
+				if i.Text != "" && i.Offset != len(texts[i.ID]) {
+					t.Errorf("%s is at %d and continues at %d", i.ID, len(texts[i.ID]), i.Offset)
+				}
+				types[i.ID], done[i.ID] = i.Type, i.Done
+				texts[i.ID] += i.Text
+			})
+			text := test.text
+			for len(text) > 0 {
+				n := min(size, len(text))
+				r.take(llm.Delta{Text: text[:n]})
+				text = text[n:]
+			}
+			r.done()
+			var list []string
+			for _, id := range order {
+				if !done[id] {
+					t.Errorf("%s does not end", id)
+				}
+				list = append(list, fmt.Sprintf("%s %s: %s", types[id], strings.TrimPrefix(id, "draft/1/"), texts[id]))
+			}
+			if diff := cmp.Diff(test.want, list); diff != "" {
 				t.Errorf("%s, in pieces of %d: %s", name, size, diff)
 			}
 		}
@@ -84,9 +80,7 @@ func TestAnAnswerThatBeginsAgainIsShownFromItsBeginning(t *testing.T) {
 	r := newReadable("draft/1", true, func(i item.Item) { got = append(got, fmt.Sprint(i.ID, i.Offset, i.Text)) })
 	r.take(llm.Delta{Text: `{"thought":"wro`})
 	r.take(llm.Delta{Restart: true, Text: `{"thought":"right"}`})
-	if diff := cmp.Diff([]string{"draft/1/thought0wro", "draft/1/thought0right"}, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"draft/1/thought0wro", "draft/1/thought0right"}, got)
 }
 
 // Broken JSON of any shape neither breaks the display nor costs more than its length.
@@ -115,9 +109,7 @@ func TestACallForAPlanIsReadBehindWords(t *testing.T) {
 	sink, done := watched(q)
 	sink(llm.Delta{Text: `Here: {"thought":"so"}`})
 	done()
-	if diff := cmp.Diff([]string{"text Here:\n", "thinking so", "text ", "thinking "}, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"text Here:\n", "thinking so", "text ", "thinking "}, got)
 }
 
 func TestAnAttemptThatFailsIsShownBeforeTheNextOne(t *testing.T) {
@@ -129,7 +121,5 @@ func TestAnAttemptThatFailsIsShownBeforeTheNextOne(t *testing.T) {
 		{Type: item.Warning, ID: "draft/1/retry/1", Text: "model m: timeout; it is asked again", Done: true},
 		{Type: item.Warning, ID: "draft/1/retry/2", Text: "model m: overloaded; it is asked again", Done: true},
 	}
-	if diff := cmp.Diff(want, shown); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, shown)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/catalog"
 )
@@ -42,9 +43,7 @@ func follow(t *testing.T, f func(t *testing.T, w *follower)) {
 
 func (w *follower) put(key string, value any, ttl time.Duration) {
 	w.Helper()
-	if _, err := w.Bus.Experts().Put(w.Context(), key, w.JSON(value), ttl); err != nil {
-		w.Fatal(err)
-	}
+	musttest.Get(w.Bus.Experts().Put(w.Context(), key, w.JSON(value), ttl))(w)
 }
 
 func (w *follower) ids() []string {
@@ -81,9 +80,7 @@ func TestCardsComeAndGo(t *testing.T) {
 		w.put("a", events.Card{ID: "a"}, 0)
 		w.put("b", events.Card{ID: "b"}, 30*time.Second)
 		w.becomes("a", "b", "before")
-		if err := w.Bus.Experts().Delete(t.Context(), "a"); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.Bus.Experts().Delete(t.Context(), "a"))
 		w.becomes("b", "before")
 		w.becomes("before") // b has outlived its runner's last heartbeat.
 	})
@@ -159,9 +156,7 @@ func TestACardThatWasWithdrawnAfterItExpiredGoesAtOnce(t *testing.T) {
 		w.put("a", events.Card{ID: "a"}, 30*time.Second)
 		w.becomes("a", "before")
 		w.keeps(35*time.Second, "a", "before")
-		if err := w.Bus.Experts().Delete(t.Context(), "a"); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.Bus.Experts().Delete(t.Context(), "a"))
 		synctest.Wait()
 		w.keeps(0, "before")
 	})
@@ -207,9 +202,7 @@ func TestACardThatWasWithdrawnUnseenGoesWithTheNextReading(t *testing.T) {
 		})
 		<-ready
 		b.blind.Store(true)
-		if err := w.Bus.Experts().Delete(t.Context(), "before"); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.Bus.Experts().Delete(t.Context(), "before"))
 		w.becomes()
 		if list, _ := cards.Cards(); len(list) != 1 {
 			t.Fatalf("%d cards", len(list))
@@ -349,9 +342,7 @@ func TestReadingAnewKeepsTheCardsMeanwhile(t *testing.T) {
 		_, changed := w.cards.Cards()
 		w.again <- struct{}{}
 		<-changed
-		if d := cmp.Diff([]string{"a", "before"}, w.ids()); d != "" {
-			t.Error(d)
-		}
+		musttest.Equal(t, []string{"a", "before"}, w.ids())
 	})
 }
 
@@ -360,13 +351,9 @@ func TestExpertsOfTheProgramGiveWayToOthers(t *testing.T) {
 		w.put("assistant", events.Card{ID: "assistant", Tags: []string{events.BuiltinTag}}, 0)
 		w.put("other", events.Card{ID: "other"}, 0)
 		w.becomes("before", "other")
-		if err := w.Bus.Experts().Delete(t.Context(), "before"); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.Bus.Experts().Delete(t.Context(), "before"))
 		w.becomes("other")
-		if err := w.Bus.Experts().Delete(t.Context(), "other"); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.Bus.Experts().Delete(t.Context(), "other"))
 		w.becomes("assistant")
 	})
 }

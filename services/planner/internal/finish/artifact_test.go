@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // proves C42
@@ -20,14 +19,8 @@ func TestFilesOfTheLastStepsBelongToTheResultAndOnlyRealOnesAreCited(t *testing.
 		"a": {{Name: "t 1.csv", Size: 3}}, "c": {{Name: "x.md", Size: 5}, {Name: "[y].md"}}, "gone": {{Name: "z"}},
 	})
 	sources := []Source{{"Rows", "artifact:a/t%201.csv"}, {"artifact:c/x.md", "artifact:c/x.md"}, {"https://a.example", "https://a.example"}}
-	if d := cmp.Diff(sources, m.Sources); d != "" {
-		t.Error(d)
-	}
-	if d := cmp.Diff([]events.Ref{{Name: "c/x.md", Size: 5}, {Name: "c/[y].md"}}, m.Artifacts); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, sources, m.Sources)
+	musttest.Equal(t, []events.Ref{{Name: "c/x.md", Size: 5}, {Name: "c/[y].md"}}, m.Artifacts)
 	texts := []string{"table\n\n- [t 1.csv](artifact:a/t%201.csv), 3 bytes", "- [x.md](artifact:c/x.md), 5 bytes\n- [(y).md](artifact:c/%5By%5D.md), 0 bytes"}
-	if d := cmp.Diff(texts, []string{m.Steps[0].Text, m.Steps[2].Text}); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, texts, []string{m.Steps[0].Text, m.Steps[2].Text})
 }

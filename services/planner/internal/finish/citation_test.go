@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func known() *Known {
@@ -51,9 +52,7 @@ func TestSourcesThatNothingContainsAreTakenOut(t *testing.T) {
 	want := "Gold rose (X, ), see [One](https://a.example/one).\n\n## Citations\n\n" +
 		"\n- [One](https://a.example/one)\n- X says so: X\n"
 	got, unknown := Verify(text, known(), Remove, "?")
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, got)
 	if d := cmp.Diff([]string{"https://x.example/a", "https://x.example/b", "https://x.example/c#1"}, unknown); d != "" {
 		t.Error(d)
 	}

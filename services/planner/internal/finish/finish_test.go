@@ -21,12 +21,8 @@ func TestTheMaterialIsThePlanWithWhatCameOfItInItsOrder(t *testing.T) {
 	want := Material{Form: Report, Title: "T", Thought: "why", Steps: []Step{
 		{ID: "a", Title: "look", Goal: "look it up", Text: `{"n":1}`}, {ID: "b", Goal: "write", Text: "done", Last: true},
 	}}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
-	if d := cmp.Diff([]string{"look", "write", "z"}, []string{got.Steps[0].Name(), got.Steps[1].Name(), Step{ID: "z"}.Name()}); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, got)
+	musttest.Equal(t, []string{"look", "write", "z"}, []string{got.Steps[0].Name(), got.Steps[1].Name(), Step{ID: "z"}.Name()})
 }
 
 // proves F15
@@ -40,9 +36,7 @@ func TestSourcesAreCollectedFromResultsOfEveryShapeAndMerged(t *testing.T) {
 	want := []Source{
 		{"One", "https://a.example/one"}, {"Two of them", "https://b.example/two_(2)"}, {"https://c.example/三", "https://c.example/三"},
 	}
-	if d := cmp.Diff(want, m.Sources); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, m.Sources)
 	named := New(Report, &events.Plan{SubJobs: []events.SubJob{{ID: "a"}}}, map[string]json.RawMessage{
 		"a": json.RawMessage(`["https://a.example", {"url":"https://a.example/","title":"A"}]`),
 	})
@@ -75,9 +69,7 @@ func TestShortResultsStayWholeAndLongOnesShareWhatIsLeft(t *testing.T) {
 	for _, s := range Fit(steps, 60, clip) {
 		sizes = append(sizes, len(s.Text))
 	}
-	if d := cmp.Diff([]int{29, 2, 29}, sizes); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, []int{29, 2, 29}, sizes)
 	if len(steps[0].Text) != 100 || Fit(steps, 1000, clip)[0].Text != steps[0].Text || len(Fit(nil, 10, clip)) != 0 {
 		t.Error("what fits was cut")
 	}

@@ -8,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
@@ -110,14 +109,9 @@ func TestQuestionsAndTheirAnswersArePartOfTheTurn(t *testing.T) {
 	}
 	a.job("j1", "s", ask("q1", "Which city?"), reply("q1", events.Answered, `"Lima"`), ask("q2", "May I?"), reply("q2", events.Answered, `{"approved":true}`),
 		ask("q3", "And when?"), reply("q3", events.Expired, ""), ask("q4", "Still there?"), ended(events.Finished, `"done"`, nil))
-	got, err := a.of("j1").Before(t.Context(), "s", "j2", 10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := musttest.Get(a.of("j1").Before(t.Context(), "s", "j2", 10_000))(t)
 	want := []planning.Turn{{User: "goal of j1", Answer: "done", Asked: []string{"Which city? → Lima", "May I? → approved", "And when? → (expired)", "Still there?"}}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 	if text := planning.History(got, 1000); !strings.Contains(text, "[Question → answer] Which city? → Lima\n") {
 		t.Error(text)
 	}
@@ -135,18 +129,13 @@ func TestTheTurnsBeforeAJobAreToldWithStepsAndAnswersInOrder(t *testing.T) {
 	a.job("j3", "s", planned(events.SubJob{ID: "a", Goal: "go on"}))
 	a.job("j4", "s")
 	a.job("j5", "s")
-	got, err := a.of("j1", "gone", "j2", "foreign", "j9/a", "j3", "j4", "j5").Before(t.Context(), "s", "j4", 10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := musttest.Get(a.of("j1", "gone", "j2", "foreign", "j9/a", "j3", "j4", "j5").Before(t.Context(), "s", "j4", 10_000))(t)
 	want := []planning.Turn{
 		{User: "goal of j1", Answer: "It is three.", Steps: []string{`Look (Finder): it has to be known → {"n":3}`, "say it (writer)"}},
 		{User: "goal of j2", Answer: "(failed: nobody knows)"},
 		{User: "goal of j3", Steps: []string{"go on"}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 func TestTheFirstTurnHasNoPast(t *testing.T) {
@@ -204,15 +193,10 @@ func TestWhatWentByReferenceIsReadWhenItIsSmallAndThere(t *testing.T) {
 	a.job("j1", "s", byRef(events.Ref{Digest: "r", Size: 10})...)
 	a.job("j2", "s", byRef(events.Ref{Digest: "r", Size: mostPayload + 1})...)
 	a.job("j3", "s", byRef(events.Ref{Digest: "gone", Size: 10})...)
-	got, err := a.of("j1", "j2", "j3").Before(t.Context(), "s", "now", 10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := musttest.Get(a.of("j1", "j2", "j3").Before(t.Context(), "s", "now", 10_000))(t)
 	var answers []string
 	for _, turn := range got {
 		answers = append(answers, strings.Join(turn.Steps, ",")+": "+turn.Answer)
 	}
-	if diff := cmp.Diff([]string{"from afar: a long result", "from afar: (done, without a result)", "from afar: (done, without a result)"}, answers); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"from afar: a long result", "from afar: (done, without a result)", "from afar: (done, without a result)"}, answers)
 }

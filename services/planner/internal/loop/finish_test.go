@@ -7,8 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
@@ -55,9 +53,7 @@ func (w *ports) last(t *testing.T) *events.SubJobReported {
 func TestAModelPutsTheResultIntoWordsAndWhatItCostIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, m := finisher("x")
-		if err := w.run(t, nil, w.finishing(t, done(1))); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.finishing(t, done(1))))
 		check(t, w, "tell subjob.progressed j/~final/1", "state subjob.reported j/~final/1", "ack", `counted "subjob.reported" repeated false`, "drained")
 		for _, part := range []string{"summary in de-DE", "seen", "a long result"} {
 			if !strings.Contains(m.heard, part) {
@@ -78,9 +74,7 @@ func TestNoFinishedCallForWordsIsMadeAgainAfterACrash(t *testing.T) {
 			<-time.After(time.Minute) // In virtual time: the lease of the dead one passes.
 			again := w.finishing(t, done(1))
 			again.Count = 2
-			if err := w.run(t, nil, again); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.run(t, nil, again))
 			want := 1
 			if point == AtAnswered {
 				want = 2 // The call that was in progress.
@@ -97,9 +91,7 @@ func TestWordsThatAreStoppedEndAtOnceAndWithAReport(t *testing.T) {
 		w, m := finisher("x")
 		m.takes = time.Hour
 		began := time.Now()
-		if err := w.run(t, func() { w.loop.Cancel("j", "", 1, "enough") }, w.finishing(t, done(1))); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, func() { w.loop.Cancel("j", "", 1, "enough") }, w.finishing(t, done(1))))
 		if r := w.last(t); r.Outcome != events.ExecutionError || r.Error.Code != events.CodeCancelled || time.Since(began) > time.Second {
 			t.Errorf("%+v after %s", r, time.Since(began))
 		}
@@ -111,9 +103,7 @@ func TestTheStandInIsOnlyAskedWhenItIsThere(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w, m := finisher(id)
 			m.says = ""
-			if err := w.run(t, nil, w.finishing(t, done(1))); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.run(t, nil, w.finishing(t, done(1))))
 			if r := w.last(t); m.calls != 2 || r.Outcome != outcome || r.Tokens != 20 || (r.Lesson != "") != (outcome == events.ExecutionError) {
 				t.Errorf("%s is there: %d calls, %+v", id, m.calls, r)
 			}
@@ -126,9 +116,7 @@ func TestWhatTheStandInWroteIsSetWithoutAModelOrAClaim(t *testing.T) {
 		w, m := finisher("x")
 		o := done(3)
 		o.Results[events.FinalID] = events.Result{Output: json.RawMessage(`"by hand"`)}
-		if err := w.run(t, nil, w.finishing(t, o)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.finishing(t, o)))
 		if r := w.last(t); m.calls != 0 || len(w.Entries) != 0 || !strings.Contains(string(r.Output), "by hand") {
 			t.Errorf("%d calls, %d records, %+v", m.calls, len(w.Entries), r)
 		}
@@ -145,9 +133,7 @@ func TestWhateverBytesTheWorkBringsItIsAnsweredWithAReport(t *testing.T) {
 	for name, o := range map[string]events.Work{"no plan": garbage, "unknown profile": stranger, "no request": empty} {
 		synctest.Test(t, func(t *testing.T) {
 			w, _ := finisher("x")
-			if err := w.run(t, nil, w.finishing(t, o)); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.run(t, nil, w.finishing(t, o)))
 			if r := w.last(t); r.Outcome != events.ExecutionError || r.Error == nil {
 				t.Errorf("%s: %+v", name, r)
 			}
@@ -157,9 +143,7 @@ func TestWhateverBytesTheWorkBringsItIsAnsweredWithAReport(t *testing.T) {
 		w, _ := finisher("x")
 		d := w.finishing(t, done(1))
 		d.Body = []byte(`{"kind":`)
-		if err := w.run(t, nil, d); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, d))
 		if r := w.last(t); r.Outcome != events.ExecutionError || r.Error.Code != events.CodeMalformed {
 			t.Errorf("%+v", r)
 		}
@@ -180,9 +164,7 @@ func TestResultsAreReadWhereverTheyAre(t *testing.T) {
 		o.Results, o.ResultsRef = nil, &events.Ref{Digest: "all"}
 		o.Request.PlanRef, w.blobs["plan"] = &events.Ref{Digest: "plan"}, o.Request.Plan
 		o.Request.Plan = nil
-		if err := w.run(t, nil, w.finishing(t, o)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.finishing(t, o)))
 		for _, part := range []string{"just text", `"digest":"gone"`} {
 			if !strings.Contains(m.heard, part) {
 				t.Errorf("lacks %q: %s", part, m.heard)
@@ -195,9 +177,7 @@ func TestLongWordsAreStoredBeforeTheyAreNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, m := finisher("x")
 		m.says = strings.Repeat("x", events.MaxInline+1)
-		if err := w.run(t, nil, w.finishing(t, done(1))); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.finishing(t, done(1))))
 		if r := w.last(t); r.Output != nil || r.OutputRef == nil || r.Outcome != events.Success {
 			t.Errorf("%+v", r)
 		}
@@ -217,9 +197,7 @@ func TestMetricsHearWhatDraftsWereWorthAndWhoWroteTheWords(t *testing.T) {
 			d    queue.Delivery
 		}{{"no plan", w.delivery(t, goal())}, {plan, w.delivery(t, goal())}, {"words", w.finishing(t, done(1))}} {
 			m.says, w.Entries = turn.says, nil
-			if err := w.run(t, nil, turn.d); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.run(t, nil, turn.d))
 		}
 		yes := true
 		want := []Outcome{
@@ -230,8 +208,6 @@ func TestMetricsHearWhatDraftsWereWorthAndWhoWroteTheWords(t *testing.T) {
 		for i := range heard {
 			heard[i].Took, heard[i].Faults = 0, nil
 		}
-		if d := cmp.Diff(want, heard); d != "" {
-			t.Error(d)
-		}
+		musttest.Equal(t, want, heard)
 	})
 }

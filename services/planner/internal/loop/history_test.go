@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
@@ -40,9 +41,7 @@ func TestWhatWasSaidIsReadOnceAndAResumedPlanningSeesTheSame(t *testing.T) {
 			w.model, w.past = m, past
 			w.dies(t, point, w.delivery(t, talking()))
 			<-time.After(time.Minute) // In virtual time: the lease of the dead one passes.
-			if err := w.run(t, nil, w.delivery(t, talking())); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.run(t, nil, w.delivery(t, talking())))
 			if !strings.Contains(m.heard, "answer 1") || strings.Contains(m.heard, "answer 2") {
 				t.Errorf("killed at %s, the model hears %q", point, m.heard)
 			}
@@ -85,9 +84,7 @@ func TestASessionThatCannotBeReadIsTriedAgainBeforeAnybodyIsAsked(t *testing.T) 
 		w := newPorts("x")
 		m := &tongue{says: onePlan}
 		w.model, w.past = m, &memory{err: errors.New("the bus is away")}
-		if err := w.run(t, nil, w.delivery(t, talking())); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.delivery(t, talking())))
 		if m.calls != 0 || len(w.facts) != 0 || !strings.Contains(strings.Join(w.lines, ","), "nak") {
 			t.Errorf("%d calls, %d facts, %v", m.calls, len(w.facts), w.lines)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
@@ -85,9 +86,7 @@ func TestWhatExpertsFindBeforePlanningGoesIntoThePrompt(t *testing.T) {
 			"x": found("gold is up"), "y": {Outcome: events.ExecutionError, Error: &events.Fault{Code: events.CodeExecution, Message: "no database"}},
 		}}
 		w, m := curious(o)
-		if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.delivery(t, goal())))
 		created := w.facts[0].Data.(*events.GraphCreated)
 		if !strings.Contains(m.heard, "<finding source=\"x\" title=\"g\">\ngold is up\n</finding>") || created.Tokens != 17 {
 			t.Errorf("%s; %+v", m.heard, created)
@@ -109,9 +108,7 @@ func TestAnExpertThatIsAskedReportsAndClaimsOnSubjectsOfItsPool(t *testing.T) {
 			w, _ := curious(o)
 			seen := &shown{}
 			w.pools, w.items = pools, seen
-			if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.run(t, nil, w.delivery(t, goal())))
 			if claim := o.issued[0].ClaimSubject; claim != "jobs.journal.j.~plan~1~investigate-1-1"+want {
 				t.Errorf("claimed on %s", claim)
 			}
@@ -141,9 +138,7 @@ func TestNobodyIsAskedTwiceAfterACrashAtAnyPoint(t *testing.T) {
 			w, m := curious(o)
 			w.dies(t, point, w.delivery(t, goal()))
 			<-time.After(10 * time.Minute) // In virtual time: lease and limit pass.
-			if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.run(t, nil, w.delivery(t, goal())))
 			if len(o.issued) != 2 || len(o.closed) != 0 || !strings.Contains(m.heard, "fine") {
 				t.Errorf("killed at %s: %d asked, closed %v, heard %s", point, len(o.issued), o.closed, m.heard)
 			}
@@ -160,9 +155,7 @@ func TestAnInvestigationEndsWithItsLimitAndThePlanIsMadeWithoutIt(t *testing.T) 
 		w, m := curious(o)
 		w.looks.Timeout = events.Duration(time.Minute)
 		began := time.Now()
-		if err := w.run(t, func() { <-time.After(2 * time.Minute) }, w.delivery(t, goal())); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, func() { <-time.After(2 * time.Minute) }, w.delivery(t, goal())))
 		created := w.facts[0].Data.(*events.GraphCreated)
 		if len(o.closed) != 1 || o.closed[0] != "x: the investigation took too long" || len(created.Warnings) != 1 || created.Warnings[0].Code != events.CodeTimeout {
 			t.Errorf("closed %v, warnings %v", o.closed, created.Warnings)
@@ -176,18 +169,14 @@ func TestAnInvestigationEndsWithItsLimitAndThePlanIsMadeWithoutIt(t *testing.T) 
 func TestAnInvestigationIsWithdrawnWithAStopAndLeftToOthersAtADrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, _ := curious(&office{})
-		if err := w.run(t, func() { w.loop.Cancel("j", "", 1, "enough") }, w.delivery(t, goal())); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, func() { w.loop.Cancel("j", "", 1, "enough") }, w.delivery(t, goal())))
 		if o := w.desk.(*office); len(o.closed) != 2 || w.facts[0].Kind != events.KindPlanRejected {
 			t.Errorf("closed %v, %s", o.closed, w.facts[0].Kind)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w, _ := curious(&office{})
-		if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.delivery(t, goal())))
 		if o := w.desk.(*office); len(o.closed) != 0 || len(w.facts) != 0 || !strings.Contains(strings.Join(w.lines, ","), "nak") {
 			t.Errorf("closed %v, %v", o.closed, w.lines)
 		}
@@ -198,9 +187,7 @@ func TestAnInvestigationThatIsStoppedTellsWhatItsReportsHaveCost(t *testing.T) {
 	for _, first := range []string{"x", "y"} {
 		synctest.Test(t, func(t *testing.T) {
 			w, _ := curious(&office{reports: map[string]*events.SubJobReported{first: found("up")}})
-			if err := w.run(t, func() { w.loop.Cancel("j", "", 1, "enough") }, w.delivery(t, goal())); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.run(t, func() { w.loop.Cancel("j", "", 1, "enough") }, w.delivery(t, goal())))
 			if d := w.facts[0].Data.(*events.PlanRejected); d.Tokens != 7 {
 				t.Errorf("%d tokens are told, the report of %s took 7", d.Tokens, first)
 			}
@@ -212,9 +199,7 @@ func TestThatNobodyIsThereToLookAroundIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, _ := curious(&office{})
 		w.looks = planning.InvestigateRules{When: "always", Needs: "telepathy"}
-		if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.delivery(t, goal())))
 		if list := w.facts[0].Data.(*events.GraphCreated).Warnings; len(list) != 1 || !strings.Contains(list[0].Message, "telepathy") || list[0].Hint == "" {
 			t.Errorf("%v", list)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/bases"
 	"github.com/jobgraph/jobgraph/pkg/knowledge"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // library is knowledge whose passages differ at each search.
@@ -42,9 +43,7 @@ func TestPlanningIsToldWhatTheNamedBasesSayAndAResumedOneSeesTheSame(t *testing.
 		w.model, w.known = m, l
 		w.dies(t, AtAnswered, w.delivery(t, informed()))
 		<-time.After(time.Minute) // In virtual time: the lease of the dead planner passes.
-		if err := w.run(t, nil, w.delivery(t, informed())); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.delivery(t, informed())))
 		for _, part := range []string{"handbook/handbook.md", "user/ann.md", "passage 1"} {
 			if !strings.Contains(m.heard, part) {
 				t.Errorf("the model is not told %q: %s", part, m.heard)
@@ -68,9 +67,7 @@ func TestOnlyWhoNamesBasesAndPlansWithAModelLooksIntoThem(t *testing.T) {
 			w.model, w.known = &tongue{says: onePlan}, l
 			o := informed()
 			change(&o)
-			if err := w.run(t, nil, w.delivery(t, o)); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.run(t, nil, w.delivery(t, o)))
 			if len(l.searched) > 0 {
 				t.Errorf("%s: searched %q", name, l.searched)
 			}

@@ -14,8 +14,6 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
@@ -252,17 +250,13 @@ const onePlan = `{"subjobs":[{"id":"a","goal":"g","expert":"x"}]}`
 
 func check(t *testing.T, w *ports, want ...string) {
 	t.Helper()
-	if d := cmp.Diff(want, w.lines); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, w.lines)
 }
 
 func TestTheFactIsStatedBeforeTheWorkIsAcknowledged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newPorts("x")
-		if err := w.run(t, nil, w.delivery(t, order(onePlan))); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.delivery(t, order(onePlan))))
 		check(t, w, "state graph.created j/~plan/1", "ack", `counted "graph.created" repeated false`, "drained")
 		want := events.Event{
 			Kind: events.KindGraphCreated, ID: "j/graph.created/~plan/1", Job: "j", SubJob: "~plan", Run: 1, Source: "jobgraph/planner", Trace: "00-trace",
@@ -270,9 +264,7 @@ func TestTheFactIsStatedBeforeTheWorkIsAcknowledged(t *testing.T) {
 				{ID: "a", Goal: "g", Expert: "x", ExpertName: "x", Pool: "default"},
 			}}},
 		}
-		if d := cmp.Diff(want, w.facts[0]); d != "" {
-			t.Error(d)
-		}
+		musttest.Equal(t, want, w.facts[0])
 	})
 }
 
@@ -280,9 +272,7 @@ func TestAFactThatWasStatedBeforeIsAsGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newPorts("x")
 		w.logErr = fmt.Errorf("expect: %w", store.ErrConflict)
-		if err := w.run(t, nil, w.delivery(t, order(onePlan))); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.delivery(t, order(onePlan))))
 		check(t, w, "state graph.created j/~plan/1", "ack", `counted "graph.created" repeated true`, "drained")
 	})
 }
@@ -293,9 +283,7 @@ func TestWorkIsGivenBackWhileTheBusIsAway(t *testing.T) {
 		w.logErr = errors.New("bus is away")
 		late := w.delivery(t, order(onePlan))
 		late.Count = 9
-		if err := w.run(t, func() { w.work <- late }, w.delivery(t, order(onePlan))); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, func() { w.work <- late }, w.delivery(t, order(onePlan))))
 		check(t, w, "state graph.created j/~plan/1", "nak 500ms", "state graph.created j/~plan/1", "nak 30s", "drained")
 	})
 }
@@ -310,9 +298,7 @@ func TestAMessageThatIsNoPlanningWorkStopsNothing(t *testing.T) {
 		garbage := w.delivery(t, order(onePlan))
 		garbage.Body = []byte{0xff, '{'}
 		for _, d := range []queue.Delivery{foreign, other, garbage} {
-			if err := w.run(t, nil, d); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.run(t, nil, d))
 		}
 		check(t, w, `counted "" repeated false`, "term", "drained",
 			"state plan.rejected other/~plan/1", "ack", `counted "plan.rejected" repeated false`, "drained",
@@ -341,9 +327,7 @@ func TestAPlanWaitsAWhileForItsExperts(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w := newPorts("y")
-		if err := w.run(t, func() { <-time.After(3 * time.Second) }, w.delivery(t, order(onePlan))); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, func() { <-time.After(3 * time.Second) }, w.delivery(t, order(onePlan))))
 		check(t, w, "state plan.rejected j/~plan/1", "ack", `counted "plan.rejected" repeated false`, "drained")
 		if f := w.facts[0].Data.(*events.PlanRejected).Faults[0]; !strings.Contains(f.Hint, "y") {
 			t.Errorf("the known experts are not named: %+v", f)
@@ -354,9 +338,7 @@ func TestAPlanWaitsAWhileForItsExperts(t *testing.T) {
 func TestAPlanThatWaitsForExpertsIsGivenBackAtADrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newPorts()
-		if err := w.run(t, nil, w.delivery(t, order(onePlan))); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.delivery(t, order(onePlan))))
 		check(t, w, "nak 500ms", "drained")
 	})
 }
@@ -367,9 +349,7 @@ func TestALargePlanIsStoredBeforeItIsNamed(t *testing.T) {
 		o := order("")
 		o.Request.Plan, o.Request.PlanRef = nil, &events.Ref{Digest: "plan"}
 		w.blobs["plan"] = []byte(`{"subjobs":[{"id":"a","expert":"x","goal":"` + strings.Repeat("x", 100_000) + `"}]}`)
-		if err := w.run(t, nil, w.delivery(t, o)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.delivery(t, o)))
 		check(t, w, "put blob of j", "state graph.created j/~plan/1", "ack", `counted "graph.created" repeated false`, "drained")
 		created := w.facts[0].Data.(*events.GraphCreated)
 		var stored events.Plan
@@ -384,9 +364,7 @@ func TestAMissingPlanBlobIsTold(t *testing.T) {
 		w := newPorts("x")
 		o := order("")
 		o.Request.Plan, o.Request.PlanRef = nil, &events.Ref{Digest: "gone"}
-		if err := w.run(t, nil, w.delivery(t, o)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.delivery(t, o)))
 		if f := w.facts[0].Data.(*events.PlanRejected).Faults[0]; f.Code != events.CodeMissingBlob || f.Field != "plan_ref" {
 			t.Error(f)
 		}
@@ -399,9 +377,7 @@ func TestAPanicIsARejection(t *testing.T) {
 		w := newPorts("x")
 		w.options.Zone = func(string) bool { panic("no clock") }
 		raw := `{"subjobs":[{"id":"a","goal":"g","schedule":{"daily_time":"09:00","timezone":"UTC"}}]}`
-		if err := w.run(t, nil, w.delivery(t, order(raw))); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.delivery(t, order(raw))))
 		if f := w.facts[0].Data.(*events.PlanRejected).Faults[0]; f.Code != events.CodeInternal {
 			t.Error(f)
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/queue"
 )
 
@@ -21,12 +22,9 @@ func FuzzOrder(f *testing.F) {
 		if w == nil || !events.ValidID(w.Job) || !events.ValidToken(w.SubJob) || w.Run < 1 {
 			t.Fatalf("%q is about %+v", subject, w)
 		}
-		m, err := events.Encode(l.Names, events.Event{
+		m := musttest.Get(events.Encode(l.Names, events.Event{
 			Kind: events.KindPlanRejected, Job: w.Job, SubJob: w.SubJob, Run: w.Run, Data: &events.PlanRejected{},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		if e, ok := events.Decode(l.Names, m); !ok || e.Fault != nil {
 			t.Fatalf("the answer to %q cannot be read: %+v", subject, e.Fault)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
@@ -76,9 +77,7 @@ func TestAGoalBecomesAGraphByAModelAndWhatItCostIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newPorts("x")
 		w.model = &tongue{says: onePlan}
-		if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.delivery(t, goal())))
 		check(t, w, "tell subjob.progressed j/~plan/1", "state graph.created j/~plan/1", "ack", `counted "graph.created" repeated false`, "drained")
 		if d := w.facts[0].Data.(*events.GraphCreated); d.Tokens != 10 || d.Plan.SubJobs[0].Expert != "x" {
 			t.Errorf("%+v", d)
@@ -91,9 +90,7 @@ func TestAModelThatAlwaysTalksNonsenseEndsInARejectionThatKeepsTheText(t *testin
 		w := newPorts("x")
 		m := &tongue{says: "I would rather not."}
 		w.model = m
-		if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.delivery(t, goal())))
 		d := w.facts[0].Data.(*events.PlanRejected)
 		if m.calls != 2 || d.Tokens != 20 || d.Faults[0].RawRef == nil || string(w.blobs["digest"]) != m.says {
 			t.Errorf("%d calls, %+v", m.calls, d)
@@ -111,9 +108,7 @@ func TestAFinishedCallIsNotMadeAgainAfterACrashAtAnyPoint(t *testing.T) {
 			<-time.After(time.Minute) // In virtual time: the lease of the dead one passes.
 			again := w.delivery(t, goal())
 			again.Count = 2
-			if err := w.run(t, nil, again); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.run(t, nil, again))
 			want := 1
 			if point == AtAnswered {
 				want = 2 // The call that was in progress.
@@ -138,9 +133,7 @@ func TestAPlanThatAPersonHasToSeeParksTheRunAndHisAnswerGoesOn(t *testing.T) {
 		first := goal()
 		no := false
 		first.Request.AutoAccept = &no
-		if err := w.run(t, nil, w.delivery(t, first)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.delivery(t, first)))
 		ask, ok := w.facts[0].Data.(*events.InputRequested)
 		if !ok || ask.Kind != events.InputReview || ask.Tokens != 10 {
 			t.Fatalf("%+v", w.facts[0])
@@ -150,9 +143,7 @@ func TestAPlanThatAPersonHasToSeeParksTheRunAndHisAnswerGoesOn(t *testing.T) {
 		second.Answers = map[string]events.InputClosed{ask.Request: {Action: events.Answered, Answer: json.RawMessage(`"[ACCEPTED]"`), By: "me"}}
 		d := w.delivery(t, second)
 		d.Subject = strings.TrimSuffix(d.Subject, "1") + "2"
-		if err := w.run(t, nil, d); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, d))
 		last := w.facts[len(w.facts)-1]
 		if m.calls != 1 || last.Kind != events.KindGraphCreated || last.Run != 2 || last.Data.(*events.GraphCreated).Tokens != 0 {
 			t.Errorf("%d calls, %+v", m.calls, last)
@@ -173,9 +164,7 @@ func TestAClosedRunIsDroppedAndOneThatAnotherHoldsIsGivenBack(t *testing.T) {
 			w.model = m
 			entry.Seq, entry.Time = 1, time.Now()
 			w.Entries = []jobrun.Entry{entry}
-			if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.run(t, nil, w.delivery(t, goal())))
 			if all := strings.Join(w.lines, ","); m.calls != 0 || !strings.Contains(all, name) || len(w.facts) != 0 {
 				t.Errorf("%d calls, %s", m.calls, all)
 			}
@@ -188,9 +177,7 @@ func TestARunThatIsStoppedEndsItsCallAtOnceAndSaysSo(t *testing.T) {
 		w := newPorts("x")
 		w.model = &tongue{says: onePlan, takes: time.Hour}
 		began := time.Now()
-		if err := w.run(t, func() { w.loop.Cancel("j", "", 1, "enough") }, w.delivery(t, goal())); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, func() { w.loop.Cancel("j", "", 1, "enough") }, w.delivery(t, goal())))
 		d, ok := w.facts[0].Data.(*events.PlanRejected)
 		if !ok || d.Faults[0].Code != events.CodeCancelled || time.Since(began) > time.Second {
 			t.Errorf("%+v after %s", w.facts[0], time.Since(began))
@@ -220,9 +207,7 @@ func TestARunThatIsStoppedTellsWhatItsFinishedCallsHaveCost(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newPorts("x")
 			w.model = &tongue{says: "I would rather not.", takes: time.Second}
-			if err := w.run(t, stop(w), w.delivery(t, goal())); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.run(t, stop(w), w.delivery(t, goal())))
 			d := w.facts[0].Data.(*events.PlanRejected)
 			if diff := cmp.Diff(events.Spent{Tokens: 10}, d.Spent); diff != "" || d.Faults[0].Code != events.CodeCancelled {
 				t.Errorf("stopped %s: %v %s", name, d.Faults, diff)
@@ -242,9 +227,7 @@ func TestAClaimIsRenewedWhileTheModelThinks(t *testing.T) {
 			}
 			<-time.After(2 * time.Minute)
 		}
-		if err := w.run(t, during, w.delivery(t, goal())); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, during, w.delivery(t, goal())))
 		if len(w.facts) != 1 || w.facts[0].Kind != events.KindGraphCreated {
 			t.Errorf("%+v", w.facts)
 		}
@@ -280,9 +263,7 @@ func TestAClaimIsLetGoOfWhenItsRenewalWasCutOff(t *testing.T) {
 					w.loop.Cancel("j", "", 1, "enough")
 				}
 			}
-			if err := w.run(t, during, w.delivery(t, goal())); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.run(t, during, w.delivery(t, goal())))
 			if err := w.free(t); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -296,9 +277,7 @@ func TestACallThatIsPutOffForLongGoesBackToTheBroker(t *testing.T) {
 		w.model = &tongue{off: &Later{After: 5 * time.Minute, Why: errors.New("429")}}
 		seen := &shown{}
 		w.items = seen
-		if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.delivery(t, goal())))
 		if all := strings.Join(w.lines, ","); !strings.Contains(all, "nak 5m0s") || len(w.facts) != 0 {
 			t.Error(all)
 		}
@@ -317,14 +296,10 @@ func TestAPlannerThatGoesOnWithARunThatItPutOffIsNotShownAsAnotherProcess(t *tes
 		synctest.Test(t, func(t *testing.T) {
 			w := newPorts("x")
 			w.model = &tongue{off: &Later{After: time.Second, Why: errors.New("429")}}
-			if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.run(t, nil, w.delivery(t, goal())))
 			seen := &shown{}
 			w.items, w.owner = seen, owner
-			if err := w.run(t, nil, w.delivery(t, goal())); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.run(t, nil, w.delivery(t, goal())))
 			if seen.seams != want {
 				t.Errorf("%s: %d seams, want %d", owner, seen.seams, want)
 			}
@@ -339,9 +314,7 @@ func TestACallThatIsPutOffAgainAndAgainWaitsLonger(t *testing.T) {
 			w.model = &tongue{off: &Later{After: time.Second, Why: errors.New("429")}}
 			d := w.delivery(t, goal())
 			d.Count = count
-			if err := w.run(t, nil, d); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.run(t, nil, d))
 			if all := strings.Join(w.lines, ","); !strings.Contains(all, wait) {
 				t.Errorf("delivery %d: %s", count, all)
 			}
@@ -354,9 +327,7 @@ func TestAnUnknownProfileIsAFaultThatNamesThoseThereAre(t *testing.T) {
 		w := newPorts("x")
 		o := goal()
 		o.Request.Profile = "nobody"
-		if err := w.run(t, nil, w.delivery(t, o)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, nil, w.delivery(t, o)))
 		if f := w.facts[0].Data.(*events.PlanRejected).Faults[0]; f.Field != "profile" || !strings.Contains(f.Cause, "plain") {
 			t.Error(f)
 		}
@@ -382,9 +353,7 @@ func TestARunThatAnotherPlannerTookIsLeftUnsettledAndItsSpanEnds(t *testing.T) {
 			}
 			<-time.After(2 * time.Minute)
 		}
-		if err := w.run(t, taken, d); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, taken, d))
 		if all := strings.Join(w.lines, ","); len(lost) != 1 || !strings.Contains(lost[0], errLost.Error()) || len(w.facts) != 0 || strings.Contains(all, "ack") || strings.Contains(all, "nak") {
 			t.Errorf("heard %q, %s", lost, all)
 		}
@@ -414,9 +383,7 @@ func TestALargeAnswerWaitsForAStoreThatIsAway(t *testing.T) {
 			w.noBlobs(nil)
 			<-time.After(time.Minute)
 		}
-		if err := w.run(t, during, w.delivery(t, goal())); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, during, w.delivery(t, goal())))
 		if all := strings.Join(w.lines, ","); m.calls != 1 || strings.Contains(all, "nak") || !strings.Contains(all, "state graph.created") {
 			t.Errorf("%d calls, %s", m.calls, all)
 		}
@@ -450,9 +417,7 @@ func TestALargeAnswerWaitsNoLongerThanItsRun(t *testing.T) {
 					test.end(w)
 					began = time.Now()
 				}
-				if err := w.run(t, during, w.delivery(t, goal())); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, w.run(t, during, w.delivery(t, goal())))
 				if took := time.Since(began); took > test.within || len(w.facts) != test.facts {
 					t.Errorf("it took %s: %q", took, w.lines)
 				}
@@ -484,9 +449,7 @@ func TestNoModelIsAskedWhileThereIsNobodyToPlanFor(t *testing.T) {
 		w := newPorts()
 		m := &tongue{says: onePlan}
 		w.model = m
-		if err := w.run(t, func() { <-time.After(time.Minute) }, w.delivery(t, order(""))); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, func() { <-time.After(time.Minute) }, w.delivery(t, order(""))))
 		if m.calls != 0 || len(w.Entries) != 0 || len(w.facts) != 1 {
 			t.Fatalf("%d calls, journal %v, facts %v", m.calls, w.Entries, w.facts)
 		}
@@ -502,9 +465,7 @@ func TestTheModelIsAskedOnceAnExpertIsThere(t *testing.T) {
 		w := newPorts()
 		m := &tongue{says: onePlan}
 		w.model = m
-		if err := w.run(t, func() { <-time.After(time.Second); w.announce("x") }, w.delivery(t, order(""))); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, w.run(t, func() { <-time.After(time.Second); w.announce("x") }, w.delivery(t, order(""))))
 		if m.calls != 1 || w.facts[len(w.facts)-1].Kind != events.KindGraphCreated {
 			t.Fatalf("%d calls, facts %v", m.calls, w.facts)
 		}

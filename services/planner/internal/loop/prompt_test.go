@@ -9,6 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
@@ -40,13 +41,8 @@ func TestPromptsAreKeptAndShownWhereTheRequestHasDebugAndOnlyThere(t *testing.T)
 			w.model, w.items = m, s
 			o := goal()
 			o.Request.Debug = debug
-			if err := w.run(t, nil, w.delivery(t, o)); err != nil {
-				t.Fatal(err)
-			}
-			entries, err := w.Read(t.Context(), "j", events.PlanID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, w.run(t, nil, w.delivery(t, o)))
+			entries := musttest.Get(w.Read(t.Context(), "j", events.PlanID))(t)
 			list, err := joblog.Exchanges(events.PlanID, entries, func(r events.Ref) ([]byte, error) { return w.Get(t.Context(), "j", r.Digest) })
 			if err != nil || len(list) != 1 || list[0].Answer != onePlan || (list[0].Prompt != nil) != debug {
 				t.Fatalf("debug %v: %v %+v", debug, err, list)

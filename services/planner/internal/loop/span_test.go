@@ -7,8 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/jobgraph/jobgraph/pkg/events/store"
-
-	"github.com/google/go-cmp/cmp"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestASpanEndsWithWhatCameOfTheDelivery(t *testing.T) {
@@ -44,12 +43,8 @@ func TestASpanEndsWithWhatCameOfTheDelivery(t *testing.T) {
 				if test.subject != "" {
 					d.Subject = test.subject
 				}
-				if err := w.run(t, nil, d); err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff([]string{test.want}, ended); diff != "" {
-					t.Error(diff)
-				}
+				musttest.Do(t, w.run(t, nil, d))
+				musttest.Equal(t, []string{test.want}, ended)
 				for _, e := range w.facts {
 					if e.Trace != "00-span" {
 						t.Errorf("%s belongs to %s", e.Kind, e.Trace)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // do parses and executes an operation.
@@ -142,9 +143,7 @@ func TestThePlanTextIsAsAgreedByteForByte(t *testing.T) {
 		"   Notes: by train\n" +
 		"2. [!] Rest\n" +
 		"3. [ ] Return\n"
-	if d := cmp.Diff(want, must(t, b, `{"command":"get"}`)); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, must(t, b, `{"command":"get"}`))
 	empty := Board{ID: "e", Title: "E"}
 	if text := empty.String(); !strings.Contains(text, "Progress: 0/0 steps completed (0.0%)") {
 		t.Error(text)
@@ -156,9 +155,7 @@ func TestStatusesAreMarkedAndTheFirstOpenStepIsCurrent(t *testing.T) {
 	status := map[string]events.Status{"a": events.Finished, "b": events.Waiting, "c": events.Failed, "d": events.Ready}
 	board := BoardOf("j", p, func(id string) events.Status { return status[id] })
 	want := []Line{{Text: "[SWE2] do a", Mark: Completed}, {Text: "B", Mark: InProgress}, {Text: "c", Mark: Blocked}, {Text: "d", Mark: NotStarted}}
-	if d := cmp.Diff(want, board.Lines); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, board.Lines)
 	if at := slices.IndexFunc(board.Lines, func(l Line) bool { return l.Mark.Active() }); at != 1 {
 		t.Error(at)
 	}

@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // tape is a log written by a test, with its chart.
@@ -41,12 +40,9 @@ func (r *tape) add(kind events.Kind, subjob string, run int, data any) graph.Eff
 func (r *tape) say(source string, kind events.Kind, subjob string, run int, data any) graph.Effect {
 	r.t.Helper()
 	r.seq++
-	effect, err := r.chart.Step(events.Event{
+	effect := musttest.Get(r.chart.Step(events.Event{
 		Kind: kind, Job: "j", SubJob: subjob, Run: run, Seq: r.seq, Time: time.Unix(int64(r.seq), 0).UTC(), Data: data, Source: source,
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	}))(r.t)
 	return effect
 }
 
@@ -81,9 +77,7 @@ func (r *tape) shows(want ...string) {
 	r.t.Helper()
 	board := r.chart.Board()
 	_, text, _ := strings.Cut(board.String(), "Steps:\n")
-	if d := cmp.Diff(strings.Join(want, "\n")+"\n", text); d != "" {
-		r.t.Error(d)
-	}
+	musttest.Equal(r.t, strings.Join(want, "\n")+"\n", text)
 }
 
 func stepOf(id, status string, notes ...string) Operation {
@@ -120,9 +114,7 @@ func TestTheGraphOfAJobIsShownAsThePlanTextByteForByte(t *testing.T) {
 		"   Notes: by train\n" +
 		"2. [ ] Rest\n"
 	board := r.chart.Board()
-	if d := cmp.Diff(want, board.String()); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, board.String())
 }
 
 func TestStepsStandBehindThoseTheyDependOn(t *testing.T) {
@@ -168,9 +160,7 @@ func TestOnlyWhatBeganIsMarkedAsBlockedByAStop(t *testing.T) {
 	for _, line := range r.chart.Board().Lines {
 		marks = append(marks, line.Mark.Sign())
 	}
-	if diff := cmp.Diff([]string{"[!]", "[ ]", "[ ]"}, marks); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"[!]", "[ ]", "[ ]"}, marks)
 }
 
 func TestAStepThatIsBlockedIsTriedAgainOrGivenItsResult(t *testing.T) {

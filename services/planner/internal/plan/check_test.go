@@ -26,9 +26,9 @@ func cards() []events.Card {
 	}
 }
 
-func zones(name string) bool { return name == "Europe/Berlin" || name == "UTC" }
-
-func options() Options { return Options{MaxSteps: 10, Zone: zones} }
+func options() Options {
+	return Options{MaxSteps: 10, Zone: func(name string) bool { return name == "Europe/Berlin" || name == "UTC" }}
+}
 
 // outline describes each SubJob in one line: id, expert, dependencies.
 func outline(p *events.Plan) []string {
@@ -127,9 +127,7 @@ func TestEveryDialectDecodesIntoTheSameKindOfPlan(t *testing.T) {
 			if got.Dialect != test.dialect {
 				t.Errorf("dialect %q, want %q", got.Dialect, test.dialect)
 			}
-			if d := cmp.Diff(test.want, outline(got.Plan)); d != "" {
-				t.Error(d)
-			}
+			musttest.Equal(t, test.want, outline(got.Plan))
 		})
 	}
 }
@@ -141,16 +139,12 @@ func TestDetailsOfADialectAreKept(t *testing.T) {
 		ID: "subtask_2", Goal: "b // not a comment", Context: "one\ntwo", CompletionCriteria: "x", Dependencies: []string{"subtask_1"},
 		Expert: "extraction", ExpertName: "Extraction Expert", Pool: "heavy", Pure: true, Timeout: &timeout, Retries: &retries,
 	}
-	if d := cmp.Diff(want, got.Plan.SubJobs[1]); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, got.Plan.SubJobs[1])
 	if got.Plan.SubJobs[0].Language != "German" || got.Plan.SubJobs[2].Context != `{"k":1}` {
 		t.Errorf("language %q, context %q", got.Plan.SubJobs[0].Language, got.Plan.SubJobs[2].Context)
 	}
 	wantWarned := []string{"malformed ", "invalid subtask_2.context", "missing subtask_2.thinking", "invalid subtask_3.context"}
-	if d := cmp.Diff(wantWarned, places(got.Warnings)); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, wantWarned, places(got.Warnings))
 
 	deer := Check([]byte(`{"locale":"de","has_enough_context":true,"thought":"t","title":"T","steps":[{"need_web_search":true,"title":"Gather","description":"","step_type":"research","execution_res":"known"}]}`), cards(), options())
 	yes := true
@@ -158,9 +152,7 @@ func TestDetailsOfADialectAreKept(t *testing.T) {
 		ID: "step_1", Goal: "Gather", Title: "Gather", Type: "research", Needs: []string{"web_search"}, Expert: "analysis",
 		ExpertName: "Analysis Expert", Pool: "default", ExecutionRes: json.RawMessage(`"known"`),
 	}}}
-	if d := cmp.Diff(wantPlan, deer.Plan); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, wantPlan, deer.Plan)
 }
 
 func TestAnExpertIsFoundByThePlainFormOfItsName(t *testing.T) {
@@ -259,9 +251,7 @@ func TestAllFaultsOfAPlanAreReportedTogether(t *testing.T) {
 		"invalid subjobs[9].artifacts",
 		"cycle subjobs[0].dependencies",
 	}
-	if d := cmp.Diff(want, places(got.Faults)); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, places(got.Faults))
 	for _, f := range got.Faults {
 		if f.Code == events.CodeCycle && f.Field == "subjobs[0].dependencies" && !strings.Contains(f.Message, "a → b → c → a") {
 			t.Errorf("the cycle is not named: %s", f.Message)
@@ -280,12 +270,8 @@ func TestSubtasksNeedTheirSixFields(t *testing.T) {
 		"missing subtask_1.assigned_expert", "missing subtask_1.thinking", "invalid subtask_2", "invalid subtask_3.dependencies",
 		"missing subtask_3.completion_criteria", "duplicate_id subtask_1", "unknown_expert subtask_3.assigned_expert",
 	}
-	if d := cmp.Diff(want, places(got.Faults)); d != "" {
-		t.Error(d)
-	}
-	if d := cmp.Diff([]string{"missing subtask_3.thinking", "unknown_field subtask_3.more"}, places(got.Warnings)); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, places(got.Faults))
+	musttest.Equal(t, []string{"missing subtask_3.thinking", "unknown_field subtask_3.more"}, places(got.Warnings))
 }
 
 func TestBytesThatAreNoPlanSayWhy(t *testing.T) {
@@ -321,9 +307,7 @@ func TestAPlanWithoutTasksMayAnswer(t *testing.T) {
 		t.Errorf("head %+v, %d steps", got.Head, got.Steps)
 	}
 	got.Head = events.Plan{}
-	if d := cmp.Diff(Result{Dialect: ValueCell, Answer: "Ask a lawyer."}, got); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, Result{Dialect: ValueCell, Answer: "Ask a lawyer."}, got)
 }
 
 func TestForeignIDsAreMappedAndKept(t *testing.T) {
@@ -335,9 +319,7 @@ func TestForeignIDsAreMappedAndKept(t *testing.T) {
 	if !events.ValidID(first.ID) || first.Name != "step one.*" {
 		t.Errorf("id %q, name %q", first.ID, first.Name)
 	}
-	if d := cmp.Diff([]string{first.ID}, got.Plan.SubJobs[1].Dependencies); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, []string{first.ID}, got.Plan.SubJobs[1].Dependencies)
 	raw := musttest.JSON(t, got.Plan)
 	again := Check(raw, cards(), options())
 	if d := cmp.Diff(got.Plan, again.Plan); d != "" {
@@ -389,9 +371,7 @@ func TestWhoTakesAStepThatNamesNobody(t *testing.T) {
 	}
 	twice := []events.Card{{ID: "a", Name: "Same"}, {ID: "b", Name: "same"}}
 	got := Check([]byte(`{"subjobs":[{"id":"x","goal":"g","expert":"SAME"},{"id":"y","goal":"g","expert":"same"}]}`), twice, Options{})
-	if d := cmp.Diff([]string{"conflict subjobs[0].expert"}, places(got.Faults)); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, []string{"conflict subjobs[0].expert"}, places(got.Faults))
 }
 
 func TestSchedulesGiveExactlyOneWay(t *testing.T) {
@@ -439,9 +419,7 @@ func TestSchedulesGiveExactlyOneWay(t *testing.T) {
 func TestLimitsOfSize(t *testing.T) {
 	long := strings.Repeat("x", MaxText+1)
 	got := Check([]byte(`{"subjobs":[{"id":"a","goal":"`+long+`","context":"`+long+`"},{"id":"b","goal":"`+long[1:]+`"}]}`), cards(), Options{MaxSteps: 1})
-	if d := cmp.Diff([]string{"too_large subjobs", "too_large subjobs[0].goal", "too_large subjobs[0].context"}, places(got.Faults)); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, []string{"too_large subjobs", "too_large subjobs[0].goal", "too_large subjobs[0].context"}, places(got.Faults))
 	many := "[" + strings.Repeat(`{"id":"a"},`, 5000) + `{"id":"a"}]`
 	got = Check([]byte(many), cards(), Options{})
 	last := got.Faults[len(got.Faults)-1]
@@ -484,9 +462,7 @@ func TestALargeDeepGraphIsChecked(t *testing.T) {
 	// Closed to one cycle of 13,000 steps.
 	circle := strings.Replace(string(large(13_000, 13_000)), `"dependencies":[]`, `"dependencies":["s12999"]`, 1)
 	got = Check([]byte(circle), cards(), Options{})
-	if d := cmp.Diff([]string{"cycle subjobs[0].dependencies"}, places(got.Faults)); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, []string{"cycle subjobs[0].dependencies"}, places(got.Faults))
 	if len(got.Faults[0].Message) > 1000 {
 		t.Errorf("the cycle is told in %d bytes", len(got.Faults[0].Message))
 	}
@@ -508,9 +484,7 @@ func TestAPresetExpertTakesTheWholeGoal(t *testing.T) {
 	want := &events.Plan{Locale: "de", OrigQuery: "g", SubJobs: []events.SubJob{{
 		ID: "main", Goal: "g", Context: "c", Title: "Run Courier", Language: "de", Expert: "courier", ExpertName: "Courier", Pool: "default",
 	}}}
-	if d := cmp.Diff(want, got.Plan); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, got.Plan)
 	if hidden := Single(&events.Request{Goal: "g", Expert: "secret expert"}, cards(), Version); hidden.Plan == nil {
 		t.Error("a hidden expert that was asked for is refused", hidden.Faults)
 	}
@@ -565,10 +539,7 @@ func FuzzCheck(f *testing.F) {
 		if got.Plan == nil {
 			return
 		}
-		text, err := json.Marshal(got.Plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := musttest.Get(json.Marshal(got.Plan))(t)
 		again := Check(text, cards(), options())
 		if d := cmp.Diff(got.Plan, again.Plan); d != "" {
 			t.Fatalf("checked again: %s\n%v", d, again.Faults)

@@ -7,25 +7,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // slowObject returns what readObject must return for valid JSON.
 func slowObject(t *testing.T, raw []byte) (keys []string, values []string, twice []string) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := d.Token(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(d.Token())(t)
 	seen := map[string]bool{}
 	for d.More() {
-		token, err := d.Token()
-		if err != nil {
-			t.Fatal(err)
-		}
+		token := musttest.Get(d.Token())(t)
 		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, d.Decode(&value))
 		key := token.(string)
 		if seen[key] {
 			twice = append(twice, key)

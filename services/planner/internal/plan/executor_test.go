@@ -52,7 +52,12 @@ func TestAnExecutorRefinesWhatHasNotBegun(t *testing.T) {
 		t.Fatal(said)
 	}
 	r.shows("0. [✓] Pack", "1. [→] Call", "2. [→] Go", "3. [ ] [CODER] Pay", "4. [ ] Rest")
-	if got := inputs(r.chart.Plan()); got != "pack() call() go(pack) step_1(pack call go) rest(go call step_1)" {
+	p := r.chart.Plan()
+	var list []string
+	for _, s := range p.SubJobs {
+		list = append(list, s.ID+"("+strings.Join(s.Dependencies, " ")+")")
+	}
+	if got := strings.Join(list, " "); got != "pack() call() go(pack) step_1(pack call go) rest(go call step_1)" {
 		t.Error(got)
 	}
 	if n := r.chart.at(op.executor); n.Run != 1 || n.Status != events.Running {
@@ -78,14 +83,6 @@ func TestAnExecutorRefinesWhatHasNotBegun(t *testing.T) {
 			t.Errorf("%q lacks %q", c.said, c.want)
 		}
 	}
-}
-
-func inputs(p *events.Plan) string {
-	var list []string
-	for _, s := range p.SubJobs {
-		list = append(list, s.ID+"("+strings.Join(s.Dependencies, " ")+")")
-	}
-	return strings.Join(list, " ")
 }
 
 // When the goal is reached, the job ends with the executor's step: steps that have not begun are skipped, with the reason, and the

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
@@ -19,10 +20,7 @@ func BenchmarkDraftOfTenSubJobs(b *testing.B) {
 		steps = append(steps, fmt.Sprintf(`{"id":"s%d","goal":"do part %d of the work","context":"all that is needed","completion_criteria":"it is there","dependencies":[%s],"expert":"Analyst","thinking":"needed"}`, i, i, deps))
 	}
 	text := "```json\n" + `{"title":"T","subjobs":[` + strings.Join(steps, ",") + "]}\n```"
-	set, err := built()
-	if err != nil {
-		b.Fatal(err)
-	}
+	set := musttest.Get(built())(b)
 	e, _ := set.Get("")
 	start := planning.Start{Mode: "plan", Prefix: "p1", Profile: e.Profile, Model: true, Cards: team()}
 	start.Request.Goal = "ten parts"

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/finish"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
@@ -122,9 +123,7 @@ func TestResearchEndsWithAReportOfEveryStepAndItsSources(t *testing.T) {
 		t.Error(d)
 	}
 	whole := report + "\n\n- [Mean](https://mean.example/a)"
-	if d := cmp.Diff(whole, words(t, carried(t, "research", finish.Report).says(whole), planning.ByModel)); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, whole, words(t, carried(t, "research", finish.Report).says(whole), planning.ByModel))
 	fixed := words(t, carried(t, "research", finish.Report).fails(planning.ClassUnavailable), planning.ByRule)
 	contains(t, fixed, "# Gold\n", "No report could be written: the model could not be asked", "## Look it up\n\n{", "## compute the mean\n\nThe mean is 4080.", "## Key Citations\n\n- [Gold board](")
 	if !strings.HasSuffix(fixed, "(https://mean.example/a)") {

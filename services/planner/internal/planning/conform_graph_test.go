@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
@@ -162,9 +161,7 @@ func TestATooComplicatedStepIsTakenApart(t *testing.T) {
 func TestTheStateOfTheSystemIsReadBeforePlanning(t *testing.T) {
 	s := open(t, "graph", "g").owes(planning.Investigate, planning.StageInvestigate)
 	want := &planning.Inquiry{Query: "g", Status: []string{"query_system_status"}, Limit: events.Duration(planning.DefaultInvestigation)}
-	if d := cmp.Diff(want, s.Pending().Look); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, s.Pending().Look)
 	s.fact(planning.Fact{Kind: planning.Found, Findings: []planning.Finding{{Source: "System status", Text: "the schema is empty"}}})
 	contains(t, s.owes(planning.Call, planning.StageDraft).told(), "the schema is empty", "never follow instructions")
 	nobody := func(s *planning.Start) { s.Cards = s.Cards[:3] }
@@ -211,9 +208,7 @@ func TestTheConversationIsToldInOrderWithinItsLimit(t *testing.T) {
 		{User: "first question", Answer: "first answer"}, {User: "second", Steps: []string{"looked", "thought"}, Answer: "answer two"}, {User: "third"},
 	}
 	want := "---- Conversation so far ----\n[User]\nfirst question\n[Answer]\nfirst answer\n[User]\nsecond\n[Step 1] looked\n[Step 2] thought\n[Answer]\nanswer two\n[User]\nthird\n---- End of the conversation ----"
-	if d := cmp.Diff(want, planning.History(turns, 1000)); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, planning.History(turns, 1000))
 	cut := planning.History(turns, 90)
 	if strings.Contains(cut, "first question") || !strings.Contains(cut, "third") || !strings.Contains(cut, "1 earlier turns left out") {
 		t.Error(cut)

@@ -68,10 +68,7 @@ func decided(t *testing.T, profile, text string) (plan string, guess bool) {
 
 // proves F5
 func TestNoPlanWithAMistakeBecomesAnotherPlan(t *testing.T) {
-	cases, err := mistake.Cases()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := musttest.Get(mistake.Cases())(t)
 	wanted := map[string]string{}
 	plans, guesses, refused := 0, 0, 0
 	for _, c := range cases {

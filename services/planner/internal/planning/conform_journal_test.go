@@ -29,22 +29,13 @@ func TestSessionsRecordedByOlderVersionsFoldToTheSameEnd(t *testing.T) {
 		if _, err := os.Stat(file); goldentest.Update() && os.IsNotExist(err) {
 			s := script(open(t, name, "the price of gold", review, func(s *planning.Start) { s.Request.Investigate = &yes }))
 			e, _ := s.Ended()
-			text, err := json.MarshalIndent(recorded{s.start, s.facts, e}, "", " ")
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := musttest.Get(json.MarshalIndent(recorded{s.start, s.facts, e}, "", " "))(t)
 			musttest.Write(t, file, append(text, '\n'))
 		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := musttest.Get(os.ReadFile(file))(t)
 		var old recorded
 		musttest.Decode(t, text, &old)
-		set, err := built()
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := musttest.Get(built())(t)
 		e, ok := planning.Fold(old.Start, testPorts(set), old.Facts).Ended()
 		if !ok {
 			t.Fatalf("%s does not end", name)
@@ -57,9 +48,5 @@ func TestSessionsRecordedByOlderVersionsFoldToTheSameEnd(t *testing.T) {
 
 func written(t *testing.T, e *planning.Ending) string {
 	t.Helper()
-	text, err := json.MarshalIndent(e, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return string(musttest.Get(json.MarshalIndent(e, "", " "))(t))
 }

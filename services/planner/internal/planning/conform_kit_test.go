@@ -50,10 +50,7 @@ func team() []events.Card {
 // open prepares a planning; change may modify its start.
 func open(t *testing.T, name, goal string, change ...func(*planning.Start)) *stage {
 	t.Helper()
-	set, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := musttest.Get(built())(t)
 	e, ok := set.Get(name)
 	if !ok {
 		t.Fatalf("there is no profile %s", name)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/schema"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
@@ -159,10 +160,7 @@ func TestOneRequestAsksForOneForm(t *testing.T) {
 		}
 	}
 	s := drafting(t, "graph", "gold")
-	form, err := schema.Read(s.calls[0].Schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	form := musttest.Get(schema.Read(s.calls[0].Schema))(t)
 	task := `{"subtask_1":{"goal":"g","context":"c","completion_criteria":"c","dependencies":[],"assigned_expert":"Analyst","thinking":"t"%s}}`
 	with := fmt.Sprintf(task, `,"language of the assigned_expert":"English"`)
 	for _, raw := range []string{with, fmt.Sprintf(task, "")} {

@@ -21,11 +21,6 @@ const (
 	reason  = `{"need_web_search":false,"title":"Reason","description":"why","step_type":"analysis"}`
 )
 
-// auto sets the auto_accept of a request; nil leaves it out.
-func auto(accept *bool) func(*planning.Start) {
-	return func(s *planning.Start) { s.Request.AutoAccept = accept }
-}
-
 // proves D3
 // proves D8
 // proves D10
@@ -47,7 +42,7 @@ func TestEnoughContextDecidesWhetherAPersonIsAskedUnlessTheRequestDoes(t *testin
 		{false, &yes, false},
 		{false, no(), true},
 	} {
-		s := open(t, "research", "gold", auto(c.accept)).says(handed, research(c.enough, gather, compute))
+		s := open(t, "research", "gold", func(s *planning.Start) { s.Request.AutoAccept = c.accept }).says(handed, research(c.enough, gather, compute))
 		if asked := s.Pending().Kind == planning.Ask; asked != c.asked {
 			t.Fatalf("enough %v, auto_accept %v: asked %v; %s", c.enough, c.accept != nil && *c.accept, asked, s.path())
 		}

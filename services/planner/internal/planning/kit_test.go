@@ -122,12 +122,6 @@ func (k *talk) end(kind events.Kind) *Ending {
 	if !ok || e.Kind != kind {
 		k.t.Fatalf("owes %+v, want the end with %s; ending %+v; moves %v", k.Pending(), kind, e, k.State().Moves)
 	}
-	k.again()
-	return e
-}
-
-func (k *talk) again() {
-	k.t.Helper()
 	twin := Fold(k.core.start, ports(), k.facts)
 	for _, pair := range [][2]any{{k.State(), twin.State()}, {k.Pending(), twin.Pending()}} {
 		a, err := json.Marshal(pair[0])
@@ -136,6 +130,7 @@ func (k *talk) again() {
 			k.t.Fatalf("folded twice:\n%s\n%s\n%v %v", a, b, err, again)
 		}
 	}
+	return e
 }
 
 const (

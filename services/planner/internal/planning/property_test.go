@@ -26,34 +26,6 @@ func nonsense(t *rapid.T) string {
 	).Draw(t, "text")
 }
 
-func anyFact(t *rapid.T, c Command) Fact {
-	f := Fact{Key: c.Key, Run: rapid.IntRange(1, 3).Draw(t, "run"), Text: nonsense(t)}
-	switch c.Kind {
-	case Call:
-		f.Kind = Answered
-		if rapid.IntRange(0, 4).Draw(t, "fails") == 0 {
-			f.Kind = Failed
-			f.Class = rapid.SampledFrom([]Class{"", ClassUnavailable, ClassAuth, ClassTooLong, ClassFilter, ClassRefusal, ClassCut, ClassBroken, ClassQuota, ClassUnnamed, ClassMalformed, "new"}).Draw(t, "class")
-		}
-	case Investigate:
-		f.Kind = rapid.SampledFrom([]FactKind{Found, Failed}).Draw(t, "kind")
-		f.Findings = []Finding{{Source: "s", Text: f.Text}}
-	case Await:
-		f.Kind, f.Waited = Cards, rapid.Bool().Draw(t, "waited")
-		if rapid.Bool().Draw(t, "cards") {
-			f.Cards = cards()
-		}
-	case Ask:
-		f.Kind = Closed
-		f.Action = rapid.SampledFrom([]events.InputAction{events.Answered, events.Answered, events.Answered, events.Expired, events.Cancelled, "?"}).Draw(t, "action")
-		f.Answer = json.RawMessage(f.Text)
-		if rapid.Bool().Draw(t, "quoted") {
-			f.Answer, _ = json.Marshal(f.Text) // A string can always be encoded.
-		}
-	}
-	return f
-}
-
 // bound is the most commands that the limits of a profile allow.
 func bound(p *Profile) int {
 	l := p.Limits
@@ -116,7 +88,30 @@ func TestAnySequenceOfNonsenseEndsWithinTheLimits(t *testing.T) {
 			if c.Kind == End {
 				break
 			}
-			f := anyFact(t, c)
+			f := Fact{Key: c.Key, Run: rapid.IntRange(1, 3).Draw(t, "run"), Text: nonsense(t)}
+			switch c.Kind {
+			case Call:
+				f.Kind = Answered
+				if rapid.IntRange(0, 4).Draw(t, "fails") == 0 {
+					f.Kind = Failed
+					f.Class = rapid.SampledFrom([]Class{"", ClassUnavailable, ClassAuth, ClassTooLong, ClassFilter, ClassRefusal, ClassCut, ClassBroken, ClassQuota, ClassUnnamed, ClassMalformed, "new"}).Draw(t, "class")
+				}
+			case Investigate:
+				f.Kind = rapid.SampledFrom([]FactKind{Found, Failed}).Draw(t, "kind")
+				f.Findings = []Finding{{Source: "s", Text: f.Text}}
+			case Await:
+				f.Kind, f.Waited = Cards, rapid.Bool().Draw(t, "waited")
+				if rapid.Bool().Draw(t, "cards") {
+					f.Cards = cards()
+				}
+			case Ask:
+				f.Kind = Closed
+				f.Action = rapid.SampledFrom([]events.InputAction{events.Answered, events.Answered, events.Answered, events.Expired, events.Cancelled, "?"}).Draw(t, "action")
+				f.Answer = json.RawMessage(f.Text)
+				if rapid.Bool().Draw(t, "quoted") {
+					f.Answer, _ = json.Marshal(f.Text) // A string can always be encoded.
+				}
+			}
 			if c.Kind == Await {
 				if awaits++; awaits > 3 {
 					f.Waited = true

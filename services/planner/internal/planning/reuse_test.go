@@ -35,13 +35,9 @@ func TestAPlanIsTakenFromTheJobBefore(t *testing.T) {
 	if !over || len(again.calls) > 0 || !end.Reused || end.Keep != nil || len(end.Warnings) != 1 {
 		t.Fatalf("asked %d times, ended with %+v", len(again.calls), end)
 	}
-	if d := cmp.Diff(made.Plan, end.Plan); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, made.Plan, end.Plan)
 	want := events.Fault{Code: "reused", Field: "plan_cache", Message: "the plan was made for job j1 at 2026-11-20T09:00:00Z", Hint: `"plan_cache": false makes a new plan`}
-	if d := cmp.Diff(want, end.Warnings[0]); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, end.Warnings[0])
 	raw := musttest.JSON(t, again.start)
 	var recorded planning.Start
 	musttest.Decode(t, raw, &recorded)

@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planstore"
 )
@@ -36,11 +37,7 @@ func on(t *testing.T, book string, l plan.Limits, f func(s shelf)) {
 // do carries out an operation that must succeed.
 func (s shelf) do(op plan.Operation) planstore.Reply {
 	s.Helper()
-	reply, err := s.Do(s.Context(), s.book, op)
-	if err != nil {
-		s.Fatal(err)
-	}
-	return reply
+	return musttest.Get(s.Do(s.Context(), s.book, op))(s)
 }
 
 func (s shelf) create(id string) planstore.Reply {
@@ -105,9 +102,7 @@ func TestTidyRemovesWhatIsOverFromBooksThatNobodyOpens(t *testing.T) {
 		s.create("only")
 		s.do(plan.Operation{Command: plan.OpSetActive, PlanID: "only"})
 		s.do(plan.Operation{Command: plan.OpDelete, PlanID: "only"})
-		if _, err := s.bus.Plans().Put(s.Context(), bus.BookKey("torn"), []byte("{"), 0); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(s.bus.Plans().Put(s.Context(), bus.BookKey("torn"), []byte("{"), 0))(t)
 		go s.Tidy(s.Context()) // Ends with the test.
 		<-time.After(2 * time.Hour)
 		s.book = "b1"
@@ -126,9 +121,7 @@ func TestTidyRemovesWhatIsOverFromBooksThatNobodyOpens(t *testing.T) {
 func TestABookOfAnEarlierReleaseCountsFromItsLastWrite(t *testing.T) {
 	on(t, "", plan.Limits{Age: 100 * time.Minute}, func(s shelf) {
 		old := `{"boards":[{"id":"a","title":"A","lines":[{"text":"x"}]},{"id":"b","title":"B","lines":[{"text":"x"}]}]}`
-		if _, err := s.bus.Plans().Put(s.Context(), bus.BookKey("main"), []byte(old), 0); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(s.bus.Plans().Put(s.Context(), bus.BookKey("main"), []byte(old), 0))(t)
 		<-time.After(90 * time.Minute)
 		s.do(plan.Operation{Command: plan.OpUpdate, PlanID: "a", Title: "A2"})
 		<-time.After(20 * time.Minute)

@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/plan"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planstore"
 )
@@ -35,13 +36,8 @@ func state(t *testing.T, b *bus.Bus, list ...events.Event) {
 	t.Helper()
 	for i, e := range list {
 		e.Job, e.Source, e.ID = "j1", "test", fmt.Sprintf("%s/%d", e.Kind, i)
-		m, err := events.Encode(b.Names(), e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := b.Publish(t.Context(), m, bus.Expect{}); err != nil {
-			t.Fatal(err)
-		}
+		m := musttest.Get(events.Encode(b.Names(), e))(t)
+		musttest.Get(b.Publish(t.Context(), m, bus.Expect{}))(t)
 	}
 }
 
@@ -91,9 +87,7 @@ func code(err error) events.Code {
 func TestABookIsOfAllStoresOverOneBus(t *testing.T) {
 	b := broker(t, bustest.Settings{})
 	create := plan.Operation{Command: plan.OpCreate, PlanID: "trip", Title: "Trip", Steps: []string{"Pack", "Go"}}
-	if _, err := open(b).Do(t.Context(), "", create); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(open(b).Do(t.Context(), "", create))(t)
 	got, err := open(b).Do(t.Context(), planstore.Main, plan.Operation{Command: plan.OpGet})
 	if err != nil || got.Plan == nil || got.Plan.ID != "trip" || got.Active != "trip" || len(got.Request) == 0 {
 		t.Errorf("%+v, %v", got, err)
@@ -146,10 +140,7 @@ func TestABookThatOutgrowsAMessageSaysSoAndStaysAsItWas(t *testing.T) {
 
 func TestABookThatHoldsNoJSONIsNamedAndLeftAlone(t *testing.T) {
 	b := broker(t, bustest.Settings{})
-	_, err := b.Plans().Update(t.Context(), bus.BookKey("main"), []byte("{torn"), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(b.Plans().Update(t.Context(), bus.BookKey("main"), []byte("{torn"), 0))(t)
 	op := plan.Operation{Command: plan.OpCreate, PlanID: "p", Title: "T", Steps: []string{"a"}}
 	if _, err := open(b).Do(t.Context(), "", op); err == nil || !strings.Contains(err.Error(), "read book main") {
 		t.Errorf("written over: %v", err)

@@ -13,23 +13,18 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/goldentest"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
 func own(t *testing.T) *Set {
 	t.Helper()
-	s, err := Read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return musttest.Get(Read())(t)
 }
 
 func TestTheBuiltInProfilesAreComplete(t *testing.T) {
 	s := own(t)
-	if d := cmp.Diff([]string{"assistant", "default", "graph", "research", "steps"}, s.Names()); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, []string{"assistant", "default", "graph", "research", "steps"}, s.Names())
 	for _, name := range s.Names() {
 		e, ok := s.Get(name)
 		if !ok || e.About == "" || e.Dialect == "" || len(e.Fallback) == 0 || e.Limits.Steps == 0 || e.Limits.Rounds == 0 {
@@ -114,10 +109,7 @@ func folder() fstest.MapFS {
 }
 
 func TestAFifthProfileIsWrittenInYAMLAlone(t *testing.T) {
-	s, err := Read(folder())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(Read(folder()))(t)
 	e, ok := s.Get("terse")
 	if !ok || e.Review.Expires != events.Duration(90*time.Second) || e.Prompts["draft"] != "terse" || s.Version() == own(t).Version() {
 		t.Fatalf("%+v", e)
@@ -142,10 +134,7 @@ func TestAUsersFilesReplaceTheBuiltInOnes(t *testing.T) {
 	dir := folder()
 	dir["prompts/zh/draft.tmpl"] = &fstest.MapFile{Data: []byte(`{{define "system"}}三个字{{end}}{{define "user"}}{{end}}`)}
 	dir["profiles/terse.yaml"] = &fstest.MapFile{Data: []byte(strings.Replace(fifth, "dialect", "default: true\ndialect", 1))}
-	s, err := Read(nil, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := musttest.Get(Read(nil, dir))(t)
 	p, err := s.Render("draft", "zh", planning.Vars{})
 	if err != nil || p.System != "三个字" {
 		t.Error(err, p)

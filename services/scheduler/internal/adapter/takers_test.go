@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
@@ -50,9 +51,7 @@ func TestAPoolTakesBatchesWhenAllOfItsCardsSaySo(t *testing.T) {
 		if takes(k, "nobody") {
 			t.Error("batches go to a pool without a reader")
 		}
-		if err := b.Queues().BoundPool(t.Context(), events.DefaultPool, 3, true); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, b.Queues().BoundPool(t.Context(), events.DefaultPool, 3, true))
 		if takes(k, events.DefaultPool) {
 			t.Error("batches go to a pool whose runs are bounded")
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -86,9 +87,7 @@ func TestNothingIsCountedTwiceOrLostByACrash(t *testing.T) {
 				at.now = at.now.AddDate(0, 0, 1) // With nothing between account and state.
 			}
 			j.spent += rapid.Int64Range(0, 50).Draw(t, "spent")
-			if err := l.Note(t.Context(), id, "s", tokens(j.saved), tokens(j.spent)); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, l.Note(t.Context(), id, "s", tokens(j.saved), tokens(j.spent)))
 			perDay[at.now.Format(time.DateOnly)] += j.spent - noted[id]
 			noted[id] = j.spent
 			if rapid.Bool().Draw(t, "saved") {
@@ -115,9 +114,7 @@ func TestWhatIsLeftIsTheLeastOfAllBudgets(t *testing.T) {
 	l := New(newShelf(), Budgets{Session: events.Spent{Tokens: 100, CostUSD: 2}, Day: events.Spent{Tokens: 150}}, at.read)
 	note := func(job, session string, spent events.Spent) {
 		t.Helper()
-		if err := l.Note(t.Context(), job, session, events.Spent{}, spent); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, l.Note(t.Context(), job, session, events.Spent{}, spent))
 		at.now = at.now.Add(time.Minute)
 	}
 	left := func(session string) string {
@@ -159,20 +156,12 @@ func TestBudgetsAreShownWithWhatIsSpentAndWhenTheyRenew(t *testing.T) {
 	l := New(newShelf(), Budgets{Session: events.Spent{Tokens: 100, CostUSD: 2}, Day: tokens(150)}, at.read)
 	show := func(session string) []verb.BudgetLine {
 		t.Helper()
-		lines, err := l.Lines(t.Context(), session)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return lines
+		return musttest.Get(l.Lines(t.Context(), session))(t)
 	}
 	tomorrow := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	empty := []verb.BudgetLine{{Scope: "day", Limit: tokens(150), Left: tokens(150), Renews: tomorrow}}
-	if diff := cmp.Diff(empty, show("")); diff != "" {
-		t.Error(diff)
-	}
-	if err := l.Note(t.Context(), "a", "s", events.Spent{}, events.Spent{Tokens: 130, CostUSD: 0.5}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Equal(t, empty, show(""))
+	musttest.Do(t, l.Note(t.Context(), "a", "s", events.Spent{}, events.Spent{Tokens: 130, CostUSD: 0.5}))
 	want := []verb.BudgetLine{
 		{Scope: "session", ID: "s", Limit: events.Spent{Tokens: 100, CostUSD: 2}, Spent: events.Spent{Tokens: 130, CostUSD: 0.5}, Left: events.Spent{CostUSD: 1.5}},
 		{Scope: "day", Limit: tokens(150), Spent: events.Spent{Tokens: 130, CostUSD: 0.5}, Left: tokens(20), Renews: tomorrow},
@@ -208,9 +197,7 @@ func TestAccountsStaySmallAndOldDaysGo(t *testing.T) {
 	}
 	s.values[sessionKey("s")] = value
 	for i := range 10 {
-		if err := l.Note(t.Context(), fmt.Sprintf("k%d", i), "s", events.Spent{}, tokens(1)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, l.Note(t.Context(), fmt.Sprintf("k%d", i), "s", events.Spent{}, tokens(1)))
 	}
 	a := read(s.values[sessionKey("s")])
 	if len(a.Entries) > mostEntries || a.sum().Tokens != mostEntries+10 {
@@ -218,9 +205,7 @@ func TestAccountsStaySmallAndOldDaysGo(t *testing.T) {
 	}
 	for range 2 * keptDays {
 		at.now = at.now.AddDate(0, 0, 1)
-		if err := l.Note(t.Context(), "j", "", events.Spent{}, tokens(at.now.Unix())); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, l.Note(t.Context(), "j", "", events.Spent{}, tokens(at.now.Unix())))
 	}
 	days := 0
 	for key := range s.values {

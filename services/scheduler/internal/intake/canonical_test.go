@@ -15,9 +15,7 @@ func slowCanonical(t *testing.T, text []byte) string {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	var value any
-	if err := d.Decode(&value); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, d.Decode(&value))
 	return string(musttest.JSON(t, value))
 }
 
@@ -49,10 +47,7 @@ func TestTheSameRequestInAnotherOrderHasTheSameDigest(t *testing.T) {
 		if len(faults) > 0 {
 			t.Fatal(faults)
 		}
-		digest, err := digestOf(&r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		digest := musttest.Get(digestOf(&r))(t)
 		digests[digest] = true
 	}
 	if len(digests) != 1 {
@@ -67,8 +62,6 @@ func BenchmarkDigest(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := digestOf(&r); err != nil {
-			b.Fatal(err)
-		}
+		musttest.Get(digestOf(&r))(b)
 	}
 }

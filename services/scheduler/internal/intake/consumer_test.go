@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
@@ -59,10 +60,7 @@ func TestAsManyRequestsAreAdmittedAtOnceAsAreSmallTogether(t *testing.T) {
 		{470 << 10, 3, 2, 2},
 	} {
 		servicetest.Virtual(t, func(t *testing.T, e *servicetest.Env) {
-			queue, err := e.Bus.Queues().Consume(t.Context(), e.Bus.Queues().IntakeConsumer())
-			if err != nil {
-				t.Fatal(err)
-			}
+			queue := musttest.Get(e.Bus.Queues().Consume(t.Context(), e.Bus.Queues().IntakeConsumer()))(t)
 			log := &slowLog{let: make(chan struct{})}
 			consumer := Consumer{
 				Admitter: NewAdmitter(e.Names, log, nil, DefaultRules()), Queue: queue, Teller: e.Bus, Meter: counts{}, Logger: slog.New(slog.DiscardHandler),

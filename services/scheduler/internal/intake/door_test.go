@@ -17,6 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/service/servicetest"
 )
 
@@ -73,10 +74,7 @@ func inLobby(t *testing.T, most int, f func(l *lobby)) {
 
 // open begins to admit.
 func (l *lobby) open() {
-	queue, err := l.Bus.Queues().Consume(l.Context(), l.Bus.Queues().IntakeConsumer())
-	if err != nil {
-		l.Fatal(err)
-	}
+	queue := musttest.Get(l.Bus.Queues().Consume(l.Context(), l.Bus.Queues().IntakeConsumer()))(l)
 	gate := NewGate(func(context.Context) (bus.StreamFacts, error) { return bus.StreamFacts{}, nil }, 0, 1)
 	began := time.Now()
 	gate.Mute = func() bus.Mute {

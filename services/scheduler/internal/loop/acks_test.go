@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // slip records what happens to one delivery.
@@ -88,9 +89,7 @@ func TestWhatASaveCoversIsAcknowledgedOnce(t *testing.T) {
 	a, j, slips := newAcks(3)
 	a.markCovered(j, 2)
 	for range 2 {
-		if err := a.flush(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, a.flush())
 	}
 	if got := []int{slips[0].acked, slips[1].acked, slips[2].acked, a.open, len(j.open)}; !cmp.Equal(got, []int{1, 1, 0, 1, 1}) {
 		t.Errorf("acknowledged and open: %v", got)
@@ -121,16 +120,12 @@ func TestTheConsumerIsToldInTimeAndNotForEver(t *testing.T) {
 	a, _, slips := newAcks(1)
 	for i := range 2 * maxTells {
 		a.now = a.now.Add(tellAfter - 1)
-		if err := a.flush(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, a.flush())
 		if want := min(i, maxTells); slips[0].told != want {
 			t.Fatalf("told %d times right before its time, want %d", slips[0].told, want)
 		}
 		a.now = a.now.Add(1)
-		if err := a.flush(); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, a.flush())
 	}
 	if slips[0].told != maxTells {
 		t.Errorf("told %d times", slips[0].told)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/batch"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // posted records what a packer publishes: the subject, the expectation, and the members.
@@ -70,10 +71,7 @@ func TestWorkOfOneExpertGoesInOneBatch(t *testing.T) {
 		{address{"q", "x"}, "j1", "d"},
 		{address{"q", "x"}, "j1", "e"},
 	} {
-		ack, err := k.add(add.to, add.job, piece(add.id, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ack := musttest.Get(k.add(add.to, add.job, piece(add.id, 1)))(t)
 		acks = append(acks, ack)
 	}
 	if len(p.list) > 0 {
@@ -88,9 +86,7 @@ func TestWorkOfOneExpertGoesInOneBatch(t *testing.T) {
 		"jobs.work.p~batch.x.~batch.~batch.2 any a c",
 		"jobs.work.q~batch.x.j1.~batch.2 any d e",
 	}
-	if diff := cmp.Diff(want, p.list); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, p.list)
 	for i, ack := range acks {
 		if _, err := ack.Wait(t.Context()); err != nil {
 			t.Errorf("member %d: %v", i, err)
@@ -102,21 +98,13 @@ func TestAFullBatchGoesAndAnotherOneBegins(t *testing.T) {
 	p := &posted{}
 	k := p.packer()
 	for i := range batch.MostMembers + 2 {
-		if _, err := k.add(address{"p", "x"}, "j", piece(strconv.Itoa(i), 1)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(k.add(address{"p", "x"}, "j", piece(strconv.Itoa(i), 1)))(t)
 	}
 	for _, id := range []string{"large 1", "large 2"} {
-		if _, err := k.add(address{"p", "x"}, "j", piece(id, batch.MostBytes*2/3)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(k.add(address{"p", "x"}, "j", piece(id, batch.MostBytes*2/3)))(t)
 	}
-	if _, err := k.add(address{"p", "x"}, "j", piece("none", batch.MostBytes)); err != nil {
-		t.Fatal(err)
-	}
-	if err := k.flush(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(k.add(address{"p", "x"}, "j", piece("none", batch.MostBytes)))(t)
+	musttest.Do(t, k.flush())
 	var got []string
 	for _, note := range p.list {
 		fields := strings.Fields(note)
@@ -134,9 +122,7 @@ func TestTheOutcomeOfABatchIsThatOfEachMember(t *testing.T) {
 	k := p.packer()
 	first, _ := k.add(address{"p", "x"}, "j", piece("a", 1))
 	second, _ := k.add(address{"p", "x"}, "j", piece("b", 1))
-	if err := k.flush(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, k.flush())
 	for _, ack := range []Ack{first, second} {
 		if _, err := ack.Wait(t.Context()); !errors.Is(err, lost) {
 			t.Errorf("%v, want %v", err, lost)

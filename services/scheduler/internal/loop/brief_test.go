@@ -57,12 +57,9 @@ func tell(t testing.TB, r events.Request, plan *events.Plan) *told {
 	b.p.builder.Blobs = b.shelf
 	r.ID = "j"
 	b.j = b.p.cache.get("j")
-	state, err := graph.New(f.add(events.KindJobRequested, "", 0, &events.JobRequested{
+	state := musttest.Get(graph.New(f.add(events.KindJobRequested, "", 0, &events.JobRequested{
 		Request: r, Rules: events.Rules{Version: events.RulesVersion, MaxSteps: 9999, MaxPlanRounds: 9, LifeCycle: 3, Finalize: "tails", FailurePolicy: events.FailFast},
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))(t)
 	b.j.state = state
 	if plan != nil {
 		b.step(events.KindGraphCreated, events.PlanID, 1, &events.GraphCreated{Plan: plan})
@@ -94,9 +91,7 @@ func (b *told) work() (all map[string]*events.Work, size int) {
 				b.t.Fatal(err)
 			}
 			w := &events.Work{}
-			if err := events.ReadWork(m.Work, w); err != nil {
-				b.t.Fatal(err)
-			}
+			musttest.Do(b.t, events.ReadWork(m.Work, w))
 			size += len(m.Work)
 			all[cmd.SubJob] = w
 		}
@@ -296,12 +291,9 @@ func TestAJobThatComesAgainUnderItsIDHasABriefOfItsOwn(t *testing.T) {
 	b := tell(t, events.Request{Goal: "the old request"}, wide(100, "old title "))
 	b.work()
 	b.p.cache.drop(b.j)
-	state, err := graph.New(b.f.add(events.KindJobRequested, "", 0, &events.JobRequested{
+	state := musttest.Get(graph.New(b.f.add(events.KindJobRequested, "", 0, &events.JobRequested{
 		Request: events.Request{Goal: "the new request"}, Rules: events.Rules{Version: events.RulesVersion, MaxSteps: 9999, MaxPlanRounds: 9, Finalize: "tails", FailurePolicy: events.FailFast},
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))(t)
 	b.j.state = state
 	b.step(events.KindGraphCreated, events.PlanID, 1, &events.GraphCreated{Plan: wide(100, "new title ")})
 	all, _ := b.work()

@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // reporter receives illegal moves: a test, or one of rapid.
@@ -60,9 +59,7 @@ func TestMovesOfAJobAreThoseOfItsTable(t *testing.T) {
 		"in flight stale": {"cold"},
 		"quarantined":     {"cold"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 }
 
 // In every phase, an illegal move is reported, costs the job its state and nothing else, and leaves the job in a phase from which
@@ -145,9 +142,7 @@ func TestAGapDropsWhatIsAtRestAndKeepsWhatIsUnderWay(t *testing.T) {
 		got[id] = j.phase.String()
 	}
 	want := map[string]string{"in flight": "in flight stale", "loading": "loading stale", "quarantined": "quarantined"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, got)
 	if c.settles(&events.Event{Job: "ended", Seq: 7}) {
 		t.Error("the end of a job is remembered behind a gap")
 	}

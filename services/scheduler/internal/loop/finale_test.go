@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
@@ -36,10 +34,7 @@ func worded(t *testing.T, steps int, also ...events.SubJobReported) (*Partition,
 	for i := range also {
 		f.add(events.KindSubJobReported, events.FinalID, i+1, &also[i])
 	}
-	state, err := graph.Fold(f.EventsOf(t.Context(), "j", 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := musttest.Get(graph.Fold(f.EventsOf(t.Context(), "j", 0)))(t)
 	p := f.partition(t)
 	for _, cmd := range state.Pending() {
 		if cmd.Kind == graph.RunSubJob {
@@ -48,10 +43,7 @@ func worded(t *testing.T, steps int, also ...events.SubJobReported) (*Partition,
 			if err != nil {
 				t.Fatal(err)
 			}
-			w, err := p.builder.resolveOrder(t.Context(), j, &cmd, requested)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := musttest.Get(p.builder.resolveOrder(t.Context(), j, &cmd, requested))(t)
 			return p, w
 		}
 	}
@@ -67,9 +59,7 @@ func TestWhoeverFindsTheWordsGetsThePlanAsItWasCarriedOut(t *testing.T) {
 	want := events.Plan{Title: "Two", Thought: "why", Locale: "de-DE", SubJobs: []events.SubJob{
 		{ID: "s0", Title: "Step", Goal: goal}, {ID: "s1", Title: "Step", Goal: goal, Dependencies: []string{"s0"}},
 	}}
-	if d := cmp.Diff(want, plan); d != "" {
-		t.Error(d)
-	}
+	musttest.Equal(t, want, plan)
 	if r := w.Request; r.Finalize != "summary:writer" || r.Goal != "g" || r.Profile != "steps" || r.Inputs != nil || w.Inputs == nil {
 		t.Errorf("%+v", r)
 	}
@@ -115,11 +105,7 @@ func TestTheEndOfAJobNamesTheFilesOfItsResult(t *testing.T) {
 			seq = 3
 		}
 		end := events.JobEnded{}
-		if err := p.builder.fillResult(t.Context(), &job{id: "j"}, []graph.Input{{SubJob: subjob, Run: 1, Seq: seq}}, &end); err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(want, end.Artifacts); d != "" {
-			t.Error(d)
-		}
+		musttest.Do(t, p.builder.fillResult(t.Context(), &job{id: "j"}, []graph.Input{{SubJob: subjob, Run: 1, Seq: seq}}, &end))
+		musttest.Equal(t, want, end.Artifacts)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +27,11 @@ func TestJobsComeThroughAnyStorm(t *testing.T) {
 		var failure any
 		synctest.Test(t, func(*testing.T) {
 			defer func() { failure = recover() }() // Where rapid does not see it.
-			w := newStorm(rt, rapid.Uint64().Draw(rt, "seed"))
+			w := &storm{
+				t: rt, names: events.NewNames(""), chance: rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1)), acked: map[uint64]bool{}, last: map[string]uint64{},
+				ids: map[string]bool{}, armed: map[string]map[string]time.Time{}, states: map[string]Saved{}, keys: map[string]uint64{},
+				plans: map[string]*events.Plan{}, wants: map[string][]graph.Run{}, holds: map[string][]graph.Run{}, called: map[string]bool{},
+			}
 			defer func() {
 				if !w.dead {
 					w.crash()
@@ -75,7 +80,44 @@ func TestJobsComeThroughAnyStorm(t *testing.T) {
 				w.rest()
 				w.check()
 			}
-			w.settle()
+			// End all failures: everything in progress arrives, and every participant does its part.
+			for len(w.air)+len(w.saves) > 0 {
+				w.end("answer", 0)
+				w.endSave("kept", 0)
+				w.rest()
+			}
+			w.mu.Lock()
+			w.calm = true
+			w.mu.Unlock()
+			quiet := time.Now()
+			for range 2000 {
+				before := len(w.log)
+				w.deliver(100, true)
+				w.rest()
+				for range len(w.work) {
+					w.labour(0)
+				}
+				pause := time.Second
+				if time.Since(quiet) > 30*time.Second {
+					w.redeliver()
+					pause = 30 * time.Second
+				}
+				w.wait(pause)
+				w.rest()
+				if len(w.log) > before || w.read < len(w.log) {
+					quiet = time.Now()
+				}
+				w.check()
+				if time.Since(quiet) > 2*lastTurn {
+					if list := w.left(); len(list) > 0 {
+						w.t.Fatal(strings.Join(list, "; "))
+					}
+					return
+				}
+			}
+			last := w.log[len(w.log)-1]
+			w.t.Fatalf("it does not come to rest: the last of %d events is %s of %s; slots are held %v, wanted %v in the order %v; %s",
+				len(w.log), last.Kind, last.Job, w.holds, w.wants, w.line, strings.Join(w.left(), "; "))
 		})
 		if failure != nil {
 			panic(failure)
@@ -297,47 +339,6 @@ func (w *storm) has(job string, c *graph.Command) bool {
 		return armed
 	}
 	return false
-}
-
-// settle ends all failures: everything in progress arrives, and every participant does its part.
-func (w *storm) settle() {
-	for len(w.air)+len(w.saves) > 0 {
-		w.end("answer", 0)
-		w.endSave("kept", 0)
-		w.rest()
-	}
-	w.mu.Lock()
-	w.calm = true
-	w.mu.Unlock()
-	quiet := time.Now()
-	for range 2000 {
-		before := len(w.log)
-		w.deliver(100, true)
-		w.rest()
-		for range len(w.work) {
-			w.labour(0)
-		}
-		pause := time.Second
-		if time.Since(quiet) > 30*time.Second {
-			w.redeliver()
-			pause = 30 * time.Second
-		}
-		w.wait(pause)
-		w.rest()
-		if len(w.log) > before || w.read < len(w.log) {
-			quiet = time.Now()
-		}
-		w.check()
-		if time.Since(quiet) > 2*lastTurn {
-			if list := w.left(); len(list) > 0 {
-				w.t.Fatal(strings.Join(list, "; "))
-			}
-			return
-		}
-	}
-	last := w.log[len(w.log)-1]
-	w.t.Fatalf("it does not come to rest: the last of %d events is %s of %s; slots are held %v, wanted %v in the order %v; %s",
-		len(w.log), last.Kind, last.Job, w.holds, w.wants, w.line, strings.Join(w.left(), "; "))
 }
 
 // left returns the jobs that have not ended, and what is left of any job in memory.

@@ -15,9 +15,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // market is a test world of many jobs: published work waits in a queue per pool until a worker takes it. Time is counted in runs.
@@ -139,9 +138,7 @@ func (m *market) request(job, session string, priority, steps int, chain bool) {
 func (m *market) turn() {
 	batch := Batch{Deliveries: m.batch}
 	m.batch = nil
-	if err := m.p.Replay(context.Background(), batch); err != nil {
-		m.t.Fatal(err)
-	}
+	musttest.Do(m.t, m.p.Replay(context.Background(), batch))
 }
 
 // work takes the first item of a pool's queue and reports its run; false if the queue is empty.
@@ -396,9 +393,7 @@ func TestTheWaitForATurnGrowsWithTimersAndNotWithAttemptsToArmOne(t *testing.T) 
 	p := f.partition(t)
 	requested, created := f.begin()
 	batch := Batch{Deliveries: []Delivery{{Event: requested, ConsumerSeq: 1, First: true, Acker: f}, {Event: created, ConsumerSeq: 2, First: true, Acker: f}}}
-	if err := p.Replay(t.Context(), batch); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.Replay(t.Context(), batch))
 	alarms := &reluctant{fake: f, failures: 5}
 	p.Alarms = alarms
 	j := p.cache.jobs["j"]
@@ -409,14 +404,10 @@ func TestTheWaitForATurnGrowsWithTimersAndNotWithAttemptsToArmOne(t *testing.T) 
 		before := len(alarms.armed)
 		p.work.dirty = []*job{j}
 		j.retry.clear()
-		if err := p.reminders.arm(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, p.reminders.arm(t.Context()))
 		if len(alarms.armed) > before {
 			waits = append(waits, alarms.armed[before].Sub(p.now))
 		}
 	}
-	if diff := cmp.Diff([]time.Duration{firstTurn, 2 * firstTurn, 4 * firstTurn}, waits); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []time.Duration{firstTurn, 2 * firstTurn, 4 * firstTurn}, waits)
 }

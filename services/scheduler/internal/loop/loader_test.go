@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // holdLoads returns a partition that reads states only once the channel is closed.
@@ -19,9 +21,7 @@ func TestSoManyStatesAreReadAtOnceAndTheOthersWait(t *testing.T) {
 			if p.loader.full() {
 				t.Fatalf("full with %d jobs", i)
 			}
-			if err := p.loader.load(t.Context(), p.cache.get(fmt.Sprint("j", i))); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, p.loader.load(t.Context(), p.cache.get(fmt.Sprint("j", i))))
 		}
 		phases := map[phase]int{}
 		for _, j := range p.cache.jobs {
@@ -37,9 +37,7 @@ func TestSoManyStatesAreReadAtOnceAndTheOthersWait(t *testing.T) {
 			if !p.cache.loaded(r.job) || r.err != nil {
 				t.Errorf("%s is %s: %v", r.job.id, r.job.phase, r.err)
 			}
-			if err := p.loader.serve(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, p.loader.serve(t.Context()))
 		}
 		if p.beside.underWay[loads] != 0 || len(p.loader.queue) != 0 {
 			t.Errorf("%d under way, %d in the queue", p.beside.underWay[loads], len(p.loader.queue))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
@@ -148,9 +149,7 @@ func (f *fake) begin() (requested, created events.Event) {
 func (f *fake) deliver(t *testing.T, p *Partition, consumerSeq uint64, first bool, e events.Event) {
 	t.Helper()
 	d := Delivery{Event: e, ConsumerSeq: consumerSeq, First: first, Acker: f}
-	if err := p.Replay(t.Context(), Batch{Deliveries: []Delivery{d}}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.Replay(t.Context(), Batch{Deliveries: []Delivery{d}}))
 }
 
 func (f *fake) said(part string) bool {
@@ -200,9 +199,7 @@ func TestNothingIsAcknowledgedWhileACommandIsOwed(t *testing.T) {
 	}
 	delete(f.fail, ".j.a.1")
 	p.cache.jobs["j"].retry.at, p.work.sweepAt = time.Unix(0, 0), time.Time{}
-	if err := p.Replay(t.Context(), Batch{}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.Replay(t.Context(), Batch{}))
 	if !f.said(".j.a.1") || f.acked != 2 {
 		t.Errorf("published %q, %d acknowledged", f.published, f.acked)
 	}
@@ -273,9 +270,7 @@ func TestAGapInTheBatchThatBeginsAJobIsFilledFromTheLog(t *testing.T) {
 	batch := Batch{Deliveries: []Delivery{
 		{Event: requested, ConsumerSeq: 1, First: true, Acker: f}, {Event: progressed, ConsumerSeq: 3, First: true, Acker: f},
 	}}
-	if err := p.Replay(t.Context(), batch); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.Replay(t.Context(), batch))
 	if !f.said(".j.a.1") {
 		t.Errorf("a was not issued: %q", f.published)
 	}
@@ -404,15 +399,11 @@ func TestADeletedJobWhoseIdIsTakenAgainIsNotTakenForTheNext(t *testing.T) {
 	r.then = func() {
 		again = r.add(events.KindJobRequested, "", 0, &events.JobRequested{Request: events.Request{ID: "j", Goal: "g"}, Rules: events.Rules{Version: 1}})
 	}
-	if err := p.Replay(t.Context(), Batch{Deliveries: []Delivery{fired}}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.Replay(t.Context(), Batch{Deliveries: []Delivery{fired}}))
 	if again.Seq == 0 {
 		t.Fatal("the job was not deleted")
 	}
-	if err := p.Replay(t.Context(), Batch{Deliveries: []Delivery{{Event: again, ConsumerSeq: 6, First: true, Acker: r}}}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.Replay(t.Context(), Batch{Deliveries: []Delivery{{Event: again, ConsumerSeq: 6, First: true, Acker: r}}}))
 	if l := p.admission.limits[events.PlannerPool]; l == nil || l.queued != 1 {
 		t.Errorf("one run is in the queue, the scheduler counts %+v", l)
 	}
@@ -440,9 +431,7 @@ func TestADeletionThatACrashHasCutOffIsFinishedByWhoeverGetsItsEvent(t *testing.
 	next := r.partition(t)
 	next.Sweeper, next.States = r, r
 	fired.First, r.acked = false, 0
-	if err := next.Replay(t.Context(), Batch{Deliveries: []Delivery{fired}}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, next.Replay(t.Context(), Batch{Deliveries: []Delivery{fired}}))
 	if len(r.states) != 0 || r.log[fired.Event.Seq-1].Job != "" || r.acked == 0 || len(next.cache.jobs) != 0 {
 		t.Errorf("states %s, log %+v, %d acknowledged, %d jobs known", r.states, r.log, r.acked, len(next.cache.jobs))
 	}
@@ -451,15 +440,11 @@ func TestADeletionThatACrashHasCutOffIsFinishedByWhoeverGetsItsEvent(t *testing.
 func TestWhatComesWhileAJobIsDeletedIsNotLeftInTheLog(t *testing.T) {
 	r := &reaper{fake: newFake()}
 	p, fired := reap(t, r)
-	if err := p.step(t.Context(), Batch{Deliveries: []Delivery{fired}}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.step(t.Context(), Batch{Deliveries: []Delivery{fired}}))
 	deleted := <-p.beside.results // The job is deleted, but the partition has not been notified yet.
 	late := Delivery{Event: r.add(events.KindSubJobReported, "a", 1, success), ConsumerSeq: 6, First: true, Acker: r}
 	p.beside.results <- deleted
-	if err := p.Replay(t.Context(), Batch{Deliveries: []Delivery{late}}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.Replay(t.Context(), Batch{Deliveries: []Delivery{late}}))
 	if !r.said("purged rest of j") || r.acked != 6 || len(p.cache.jobs) != 0 {
 		t.Errorf("said %q, %d acknowledged, %d jobs known", r.published, r.acked, len(p.cache.jobs))
 	}

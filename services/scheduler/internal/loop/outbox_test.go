@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // sender returns an outbox and a job that is ready to send its first work.
@@ -54,13 +55,9 @@ func TestAJobIsInFlightFromTheSendingToTheLastAck(t *testing.T) {
 
 func TestAStateThatIsDroppedInFlightIsNotToldWhatWasDelivered(t *testing.T) {
 	_, p, j := sender(t)
-	if err := p.outbox.send(t.Context(), []*job{j}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.outbox.send(t.Context(), []*job{j}))
 	p.cache.drop(j)
-	if err := p.settle(t.Context(), acked(p)); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.settle(t.Context(), acked(p)))
 	if j.phase != cold || j.state != nil || j.changed || !j.dirty {
 		t.Errorf("it is %s, looked at again %v", j.phase, j.dirty)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/pkg/run/lease"
 )
@@ -69,9 +70,7 @@ func TestARunIsClaimedAndClosedOnTheSubjectOfItsPool(t *testing.T) {
 				if cmd.Kind != graph.CloseRun {
 					continue
 				}
-				if _, err := (closer{b.p.env}).fence(t.Context(), "j", &cmd); err != nil {
-					t.Fatal(err)
-				}
+				musttest.Get((closer{b.p.env}).fence(t.Context(), "j", &cmd))(t)
 			}
 			var closed []string
 			for pool, list := range journals {
@@ -80,9 +79,7 @@ func TestARunIsClaimedAndClosedOnTheSubjectOfItsPool(t *testing.T) {
 				}
 			}
 			slices.Sort(closed)
-			if diff := cmp.Diff(c.closed, closed); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, c.closed, closed)
 			b.step(events.KindSubJobClosed, "a", 1, &events.SubJobClosed{})
 			all, _ = b.work()
 			if w := all["a"]; w.ClaimSubject != c.second {

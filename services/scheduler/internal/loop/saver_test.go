@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events/store"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 func TestASaveWithoutRoomIsQueued(t *testing.T) {
@@ -19,9 +20,7 @@ func TestASaveWithoutRoomIsQueued(t *testing.T) {
 		f.log[requested.Seq-1].Job = job
 		batch.Deliveries = append(batch.Deliveries, Delivery{Event: requested, ConsumerSeq: uint64(i + 1), First: true, Acker: f})
 	}
-	if err := p.Replay(t.Context(), batch); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.Replay(t.Context(), batch))
 	if len(f.states) != 3 || f.acked != 3 || len(p.saver.queue) != 0 {
 		t.Errorf("%d states saved, %d deliveries acknowledged, %d queued", len(f.states), f.acked, len(p.saver.queue))
 	}

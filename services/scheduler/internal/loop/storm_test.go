@@ -90,14 +90,6 @@ func (f *flying) stream() string {
 	return strings.Split(f.m.Subject, ".")[1]
 }
 
-func newStorm(t *rapid.T, seed uint64) *storm {
-	return &storm{
-		t: t, names: events.NewNames(""), chance: rand.New(rand.NewPCG(seed, 1)), acked: map[uint64]bool{}, last: map[string]uint64{},
-		ids: map[string]bool{}, armed: map[string]map[string]time.Time{}, states: map[string]Saved{}, keys: map[string]uint64{},
-		plans: map[string]*events.Plan{}, wants: map[string][]graph.Run{}, holds: map[string][]graph.Run{}, called: map[string]bool{},
-	}
-}
-
 // fails is true now and then. It needs the lock.
 func (w *storm) fails() bool { return w.dead || !w.calm && w.chance.IntN(8) == 0 }
 

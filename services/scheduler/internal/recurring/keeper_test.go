@@ -17,6 +17,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/schedule"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/recurring"
 )
 
@@ -84,10 +85,7 @@ func (k *keeper) stop() error {
 // keep starts a keeper over a bus; hook may be nil.
 func keep(t *testing.T, b *bus.Bus, j *jobs, hook func(point string) error) *keeper {
 	t.Helper()
-	facts, err := b.Schedules().Follow(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	facts := musttest.Get(b.Schedules().Follow(t.Context()))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	k := &keeper{recurring.New(b.Schedules(), j, time.LoadLocation, slog.New(slog.DiscardHandler)), make(chan error, 1), cancel, map[string]int{}}
 	var mu sync.Mutex
@@ -118,29 +116,14 @@ func hourly(s schedule.Spec) schedule.Creation {
 
 func create(t *testing.T, k *keeper, c schedule.Creation) *recurring.Info {
 	t.Helper()
-	info, err := k.Create(t.Context(), "s", c, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return info
+	return musttest.Get(k.Create(t.Context(), "s", c, ""))(t)
 }
 
 // after returns the schedule after this much time.
 func after(t *testing.T, k *keeper, d time.Duration) *recurring.Info {
 	t.Helper()
 	<-time.After(d)
-	info, err := k.Get(t.Context(), "s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return info
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Error(err)
-	}
+	return musttest.Get(k.Get(t.Context(), "s"))(t)
 }
 
 // dueIn returns the job of the run that is due this long after a schedule was created.
@@ -161,8 +144,8 @@ func TestTwoKeepersStateEachRunOnce(t *testing.T) {
 		if d := cmp.Diff([]string{dueIn(made, time.Hour)}, asked); d != "" {
 			t.Errorf("jobs (-want +got):\n%s", d)
 		}
-		must(t, first.stop())
-		must(t, second.stop())
+		musttest.Do(t, first.stop())
+		musttest.Do(t, second.stop())
 		if n := first.counts["started"] + second.counts["started"]; n != 1 {
 			t.Errorf("the start of one run was stated %d times", n)
 		}
@@ -183,7 +166,7 @@ func TestAJobThatCannotBeAskedForIsTriedAgainAfterGrowingWaits(t *testing.T) {
 		if len(info.Recent) != 1 || info.Recent[0].Status.Over() {
 			t.Errorf("runs: %+v", info.Recent)
 		}
-		must(t, k.stop())
+		musttest.Do(t, k.stop())
 		var waits []time.Duration
 		for i := range len(j.at) - 1 {
 			waits = append(waits, j.at[i+1].Sub(j.at[i]).Truncate(time.Second))
@@ -211,7 +194,7 @@ func TestARunWhoseJobIsRefusedHasFailedAndIsNotTriedAgain(t *testing.T) {
 		if len(j.asked()) != 1 {
 			t.Errorf("asked for %v", j.asked())
 		}
-		must(t, k.stop())
+		musttest.Do(t, k.stop())
 		if d := cmp.Diff(map[string]int{"refused": 1}, k.counts); d != "" {
 			t.Errorf("outcomes (-want +got):\n%s", d)
 		}
@@ -232,7 +215,7 @@ func TestARunWhoseJobWasDeletedEndsAsStopped(t *testing.T) {
 		if len(info.Recent) < 2 || info.Recent[0].Status != schedule.RunStatus(events.Stopped) || info.Recent[0].Error.Code != events.CodeNotFound {
 			t.Fatalf("runs: %+v", info.Recent)
 		}
-		must(t, k.stop())
+		musttest.Do(t, k.stop())
 	})
 }
 
@@ -254,7 +237,7 @@ func TestAKeeperThatDiesBetweenAJobAndItsFactLeavesTheRunToTheNext(t *testing.T)
 		if len(info.Recent) != 1 || info.Recent[0].Status.Over() {
 			t.Errorf("runs: %+v", info.Recent)
 		}
-		must(t, next.stop())
+		musttest.Do(t, next.stop())
 		job := dueIn(made, time.Hour)
 		if d := cmp.Diff([]string{job, job}, j.asked()); d != "" {
 			t.Errorf("jobs (-want +got):\n%s", d)
@@ -273,7 +256,7 @@ func TestOneFactTakesThePlaceOfManyAndStandsForTheSameSchedule(t *testing.T) {
 		c.When.IntervalMinutes = 1
 		create(t, k, c)
 		before := after(t, k, 110*time.Minute)
-		must(t, k.stop())
+		musttest.Do(t, k.stop())
 		info, err := b.Streams().Info(t.Context(), b.Schedules().Names().Stream())
 		if err != nil || info.Messages >= 200 || before.Runs < 109 {
 			t.Fatalf("%d facts are kept of %d runs, %v", info.Messages, before.Runs, err)
@@ -283,7 +266,7 @@ func TestOneFactTakesThePlaceOfManyAndStandsForTheSameSchedule(t *testing.T) {
 		if d := cmp.Diff(before, got); d != "" {
 			t.Errorf("what the next keeper reads (-before +after):\n%s", d)
 		}
-		must(t, next.stop())
+		musttest.Do(t, next.stop())
 	})
 }
 
@@ -293,10 +276,7 @@ func TestTheEndOfARunIsStatedOnceAndOtherJobsAreNone(t *testing.T) {
 		k := keep(t, b, j, nil)
 		made := create(t, k, hourly(schedule.Spec{MaxRuns: 1}))
 		after(t, k, 61*time.Minute)
-		sub, err := b.Queues().Consume(t.Context(), b.Queues().EndsConsumer())
-		if err != nil {
-			t.Fatal(err)
-		}
+		sub := musttest.Get(b.Queues().Consume(t.Context(), b.Queues().EndsConsumer()))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- k.Ends(ctx, sub) }()
@@ -308,16 +288,16 @@ func TestTheEndOfARunIsStatedOnceAndOtherJobsAreNone(t *testing.T) {
 			if err == nil {
 				_, err = b.Publish(t.Context(), m, bus.Expect{})
 			}
-			must(t, err)
+			musttest.Do(t, err)
 		}
 		info := after(t, k, time.Minute)
 		if len(info.Recent) != 1 || info.Recent[0].Status != schedule.RunStatus(events.Finished) || string(info.Recent[0].Result) != "7" {
 			t.Errorf("runs: %+v", info.Recent)
 		}
 		cancel()
-		must(t, <-ended)
+		musttest.Do(t, <-ended)
 		sub.Stop()
-		must(t, k.stop())
+		musttest.Do(t, k.stop())
 		if d := cmp.Diff(map[string]int{"started": 1, string(events.Finished): 1}, k.counts); d != "" {
 			t.Errorf("outcomes (-want +got):\n%s", d)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/fair"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
@@ -62,10 +63,7 @@ func TestSlotsUnderAnyHistory(t *testing.T) {
 				}
 			}
 			was := r.called()
-			value, err := r.write()
-			if err != nil {
-				t.Fatal(err)
-			}
+			value := musttest.Get(r.write())(t)
 			r = read(value)
 			r.claim(c)
 			granted := r.grant(c, was)

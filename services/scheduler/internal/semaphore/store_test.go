@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/graph"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // shelf is a bucket with one key.
@@ -85,9 +86,7 @@ func TestASlotOfADeletedJobIsFoundByWhoeverAsksAgain(t *testing.T) {
 	keys, dead := &shelf{}, errors.New("unavailable")
 	b := New(keys, func(_ context.Context, job string) (bool, error) { return job != "deleted", dead })
 	for _, job := range []string{"deleted", "a"} {
-		if _, err := b.Claim(t.Context(), "key", wants(job, "", 1, 1)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(b.Claim(t.Context(), "key", wants(job, "", 1, 1)))(t)
 	}
 	if _, err := b.Claim(t.Context(), "key", wants("a", "", 1, 1)); !errors.Is(err, dead) {
 		t.Errorf("error %v", err)
@@ -101,9 +100,7 @@ func TestASlotOfADeletedJobIsFoundByWhoeverAsksAgain(t *testing.T) {
 func TestAllSlotsOfADeletedJobAreTakenAtOnce(t *testing.T) {
 	const many = 3 * mostWants
 	b := New(&shelf{}, func(_ context.Context, job string) (bool, error) { return job != "deleted", nil })
-	if _, err := b.Claim(t.Context(), "key", wants("deleted", "", many, many)); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(b.Claim(t.Context(), "key", wants("deleted", "", many, many)))(t)
 	if g, err := b.Claim(t.Context(), "key", wants("a", "", many, many)); err != nil || len(g.Held) != 0 {
 		t.Errorf("%+v %v", g, err)
 	}
@@ -116,9 +113,7 @@ func TestASlotThatAWriteOfUnknownOutcomeHasGivenIsCalledByTheClaimAnew(t *testin
 	keys := &shelf{}
 	b := New(keys, func(context.Context, string) (bool, error) { return true, nil })
 	for _, job := range []string{"a", "b"} {
-		if _, err := b.Claim(t.Context(), "key", wants(job, "", 1, 1)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(b.Claim(t.Context(), "key", wants(job, "", 1, 1)))(t)
 	}
 	over := wants("a", "", 1, 0)
 	keys.lost = true

@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
 
@@ -87,46 +86,31 @@ func note(t *testing.T, b *Store, talk loop.SessionRecord) {
 	if talk.Changed.IsZero() {
 		talk.Changed = time.Date(2026, 1, 1, 0, 0, int(talk.Seq), 0, time.UTC)
 	}
-	if err := b.Note(t.Context(), &talk); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, b.Note(t.Context(), &talk))
 }
 
 func read(t *testing.T, b *Store) *Record {
 	t.Helper()
-	r, err := b.Get(t.Context(), "s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	return musttest.Get(b.Get(t.Context(), "s"))(t)
 }
 
 // proves V-T10
 // proves V28
 func TestATitleIsSetOnceByTheFirstJobWithAGraph(t *testing.T) {
 	b := newShelf().book()
-	must(t, open(t, b, "s", "j1", ""))
+	musttest.Do(t, open(t, b, "s", "j1", ""))
 	note(t, b, loop.SessionRecord{Job: "j1", Status: events.Finished, Seq: 5})
 	if got := read(t, b).Title; got != "" {
 		t.Errorf("a job without steps gave the title %q", got)
 	}
-	must(t, open(t, b, "s", "j2", ""))
+	musttest.Do(t, open(t, b, "s", "j2", ""))
 	note(t, b, loop.SessionRecord{Job: "j2", Status: events.Running, Title: "First plan", Seq: 9})
-	must(t, open(t, b, "s", "j3", ""))
+	musttest.Do(t, open(t, b, "s", "j3", ""))
 	note(t, b, loop.SessionRecord{Job: "j3", Status: events.Running, Title: "Second plan", Seq: 12})
 	if got := read(t, b).Title; got != "First plan" {
 		t.Errorf("title %q", got)
 	}
-	if _, err := b.Rename(t.Context(), "s", "  Mine\nand more "); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(b.Rename(t.Context(), "s", "  Mine\nand more "))(t)
 	note(t, b, loop.SessionRecord{Job: "j3", Status: events.Finished, Title: "Second plan", Seq: 20})
 	if got := read(t, b).Title; got != "Mine" {
 		t.Errorf("a name given by a person became %q", got)
@@ -137,16 +121,16 @@ func TestATitleIsSetOnceByTheFirstJobWithAGraph(t *testing.T) {
 // proves V-T11
 func TestASessionIsForItsOwnUser(t *testing.T) {
 	b := newShelf().book()
-	must(t, open(t, b, "s", "j1", "ann"))
+	musttest.Do(t, open(t, b, "s", "j1", "ann"))
 	for _, user := range []string{"bob", ""} {
 		var faults events.Faults
 		if err := open(t, b, "s", "j2", user); !errors.As(err, &faults) || faults[0].Code != events.CodeNotPermitted || faults[0].Field != "user" || faults[0].Hint == "" {
 			t.Errorf("user %q: %v", user, err)
 		}
 	}
-	must(t, open(t, b, "s", "j2", "ann"))
-	must(t, open(t, b, "free", "j3", ""))
-	must(t, open(t, b, "free", "j4", "bob"))
+	musttest.Do(t, open(t, b, "s", "j2", "ann"))
+	musttest.Do(t, open(t, b, "free", "j3", ""))
+	musttest.Do(t, open(t, b, "free", "j4", "bob"))
 	if r := read(t, b); r.User != "ann" || len(r.Jobs) != 2 {
 		t.Errorf("%+v", r)
 	}
@@ -163,13 +147,13 @@ func TestWhatIsRepeatedOrLateChangesNothing(t *testing.T) {
 		{Job: "j1", Status: events.Waiting, Title: "T", Asking: true, Seq: 7},
 		{Job: "j1", Status: events.Finished, Title: "T", Seq: 11, Ended: time.Unix(9, 0).UTC()},
 	}
-	must(t, open(t, b, "s", "j1", "ann"))
+	musttest.Do(t, open(t, b, "s", "j1", "ann"))
 	for _, step := range steps {
 		note(t, b, step)
 	}
 	want, writes := string(s.values["s"]), s.writes
 	for range 2 {
-		must(t, open(t, b, "s", "j1", "ann"))
+		musttest.Do(t, open(t, b, "s", "j1", "ann"))
 		for _, step := range steps {
 			note(t, b, step)
 		}
@@ -182,8 +166,8 @@ func TestWhatIsRepeatedOrLateChangesNothing(t *testing.T) {
 func TestWritersOfOneSessionMeetAtItsRevision(t *testing.T) {
 	s := newShelf()
 	books := []*Store{s.book(), s.book()}
-	s.before = func() { must(t, open(t, books[1], "s", "early", "")) }
-	must(t, open(t, books[0], "s", "late", ""))
+	s.before = func() { musttest.Do(t, open(t, books[1], "s", "early", "")) }
+	musttest.Do(t, open(t, books[0], "s", "late", ""))
 	if r := read(t, books[0]); r.Jobs[0].ID != "early" || r.Jobs[1].ID != "late" {
 		t.Errorf("%+v", r.Jobs)
 	}
@@ -203,12 +187,12 @@ func TestWritersOfOneSessionMeetAtItsRevision(t *testing.T) {
 
 func TestAJobThatWasNotAdmittedLeavesNoTrace(t *testing.T) {
 	b := newShelf().book()
-	must(t, open(t, b, "s", "j1", "ann"))
-	must(t, b.Leave(t.Context(), &events.Request{Session: "s", ID: "j1"}))
+	musttest.Do(t, open(t, b, "s", "j1", "ann"))
+	musttest.Do(t, b.Leave(t.Context(), &events.Request{Session: "s", ID: "j1"}))
 	if _, err := b.Get(t.Context(), "s"); err == nil {
 		t.Error("the session is still there")
 	}
-	must(t, open(t, b, "s", "j2", "bob"))
+	musttest.Do(t, open(t, b, "s", "j2", "bob"))
 	if r := read(t, b); r.User != "bob" || r.Total != 1 {
 		t.Errorf("%+v", r)
 	}
@@ -249,7 +233,7 @@ func TestARecordFitsAMessageWhateverItsJobsHandOff(t *testing.T) {
 
 func TestTheStateSaysWhatTheJobsAreAbout(t *testing.T) {
 	b := newShelf().book()
-	must(t, open(t, b, "s", "j1", ""))
+	musttest.Do(t, open(t, b, "s", "j1", ""))
 	for _, step := range []struct {
 		talk loop.SessionRecord
 		want State
@@ -272,21 +256,16 @@ func TestTheStateSaysWhatTheJobsAreAbout(t *testing.T) {
 func TestWhatWasHandedOffHasARecordOfItsOwnInTheSameThread(t *testing.T) {
 	s := newShelf()
 	b := s.book()
-	must(t, open(t, b, "s", "j1", "ann"))
+	musttest.Do(t, open(t, b, "s", "j1", "ann"))
 	child := loop.SessionRecord{Session: "j1~a", Parent: "s", User: "ann", Thread: "t-j1", Job: "j1", SubJob: "a", Goal: "look", Title: "look", Status: events.Failed, Seq: 9, Changed: time.Unix(9, 0).UTC()}
 	note(t, b, loop.SessionRecord{Job: "j1", Status: events.Failed, Title: "T", Seq: 9, Handed: []string{"j1~a"}, Children: []loop.SessionRecord{child}})
-	got, err := b.Get(t.Context(), "j1~a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := musttest.Get(b.Get(t.Context(), "j1~a"))(t)
 	want := &Record{
 		ID: "j1~a", Parent: "s", User: "ann", Title: "look", State: Active, Updated: time.Unix(9, 0).UTC(), Total: 1, Threads: []string{"t-j1"},
 		Jobs: []Line{{ID: "j1", SubJob: "a", Thread: "t-j1", Goal: "look", Status: events.Failed, Seq: 9}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	must(t, b.Remove(t.Context(), read(t, b)))
+	musttest.Equal(t, want, got)
+	musttest.Do(t, b.Remove(t.Context(), read(t, b)))
 	if len(s.values) != 0 {
 		t.Errorf("left: %v", s.values)
 	}
@@ -299,22 +278,22 @@ func TestNoRequestBeginsTheSessionOfAStep(t *testing.T) {
 	if err := open(t, b, "j1~a", "other", "bob"); !errors.As(err, &faults) || faults[0].Code != events.CodeConflict || faults[0].Field != "session" {
 		t.Errorf("before the step: %v", err)
 	}
-	must(t, open(t, b, "s", "j1", "ann"))
+	musttest.Do(t, open(t, b, "s", "j1", "ann"))
 	child := loop.SessionRecord{Session: "j1~a", Parent: "s", User: "ann", Job: "j1", SubJob: "a", Status: events.Running, Seq: 9}
 	note(t, b, loop.SessionRecord{Job: "j1", Status: events.Running, Seq: 9, Handed: []string{"j1~a"}, Children: []loop.SessionRecord{child}})
 	if err := open(t, b, "j1~a", "other", "bob"); !errors.As(err, &faults) || faults[0].Code != events.CodeNotPermitted {
 		t.Errorf("as another user: %v", err)
 	}
-	must(t, open(t, b, "j1~a", "more", "ann"))
+	musttest.Do(t, open(t, b, "j1~a", "more", "ann"))
 	for _, id := range []string{"~a", "j1~", "j 1~a", "-~a"} {
-		must(t, open(t, b, id, "j2", "bob"))
+		musttest.Do(t, open(t, b, id, "j2", "bob"))
 	}
 }
 
 func TestEveryIdHasAKey(t *testing.T) {
 	b := newShelf().book()
 	for _, id := range []string{"plain", "mit Leerzeichen", "a.b>*", "会话", "x--tricky", "~J1~step"} {
-		must(t, open(t, b, id, "j", ""))
+		musttest.Do(t, open(t, b, id, "j", ""))
 		if r, err := b.Get(t.Context(), id); err != nil || r.ID != id {
 			t.Errorf("%q: %+v, %v", id, r, err)
 		}

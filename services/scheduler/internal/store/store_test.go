@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/kept"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/scheduler/internal/loop"
 )
 
@@ -45,10 +46,7 @@ func TestAStateOfAnySizeComesBackAsItWas(t *testing.T) {
 	revision := uint64(0)
 	for _, size := range []int{0, mostInOne, 3 * mostInOne, 10} {
 		want := state(size)
-		next, err := s.Save(t.Context(), "j", loop.Saved{State: want, Revision: revision}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		next := musttest.Get(s.Save(t.Context(), "j", loop.Saved{State: want, Revision: revision}, nil))(t)
 		revision = next
 		got, err := s.Load(t.Context(), "j")
 		if err != nil || got.Revision != revision || !bytes.Equal(got.State, want) || got.Unsigned || got.Refused != "" {
@@ -82,12 +80,8 @@ func TestAStateThatIsTornOrOfAnotherLogIsNone(t *testing.T) {
 	for name, harm := range cases {
 		t.Run(name, func(t *testing.T) {
 			s, l, keys := open(t)
-			if _, err := s.Save(t.Context(), "j", loop.Saved{State: state(3 * mostInOne)}, nil); err != nil {
-				t.Fatal(err)
-			}
-			if err := harm(s, l, keys); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Get(s.Save(t.Context(), "j", loop.Saved{State: state(3 * mostInOne)}, nil))(t)
+			musttest.Do(t, harm(s, l, keys))
 			got, err := s.Load(t.Context(), "j")
 			if err != nil || got.State != nil || got.Revision == 0 {
 				t.Errorf("%d bytes at revision %d, %v", len(got.State), got.Revision, err)
@@ -106,17 +100,13 @@ func rewrite(t *testing.T, keys bus.KV, old, other string) {
 	if err != nil || !bytes.Contains(value, []byte(old)) {
 		t.Fatalf("no %s in %.300s, %v", old, value, err)
 	}
-	if _, err := keys.Put(t.Context(), "j", bytes.Replace(value, []byte(old), []byte(other), 1), 0); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(keys.Put(t.Context(), "j", bytes.Replace(value, []byte(old), []byte(other), 1), 0))(t)
 }
 
 func TestAStateThatIsNotWhatWasWrittenIsRefusedWithTheReason(t *testing.T) {
 	for _, size := range []int{10, 3 * mostInOne} {
 		s, _, keys := open(t)
-		if _, err := s.Save(t.Context(), "j", loop.Saved{State: state(size)}, nil); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(s.Save(t.Context(), "j", loop.Saved{State: state(size)}, nil))(t)
 		if size < mostInOne {
 			rewrite(t, keys, `"subjobs":["s`, `"subjobs":["S`)
 		} else {
@@ -133,9 +123,7 @@ func TestAStateOfAReleaseWithoutDigestsIsGivenForTheLogToTell(t *testing.T) {
 	for _, size := range []int{10, 3 * mostInOne} {
 		s, _, keys := open(t)
 		want := state(size)
-		if _, err := s.Save(t.Context(), "j", loop.Saved{State: want}, nil); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(s.Save(t.Context(), "j", loop.Saved{State: want}, nil))(t)
 		rewrite(t, keys, `,"digest":"`+kept.Digest(want)+`"`, "")
 		got, err := s.Load(t.Context(), "j")
 		if err != nil || !bytes.Equal(got.State, want) || !got.Unsigned {
@@ -146,9 +134,7 @@ func TestAStateOfAReleaseWithoutDigestsIsGivenForTheLogToTell(t *testing.T) {
 
 func TestTheMarkOfAQuarantineWithoutAStateIsNoDamage(t *testing.T) {
 	s, _, _ := open(t)
-	if _, err := s.Save(t.Context(), "j", loop.Saved{}, &events.Fault{Code: events.CodeInternal}); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(s.Save(t.Context(), "j", loop.Saved{}, &events.Fault{Code: events.CodeInternal}))(t)
 	if got, err := s.Load(t.Context(), "j"); err != nil || got.State != nil || got.Refused != "" {
 		t.Errorf("%s, refused for %q, %v", got.State, got.Refused, err)
 	}
@@ -158,12 +144,8 @@ func TestAStateThatWasDeletedCanBeSavedAgain(t *testing.T) {
 	s, _, keys := open(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	if _, err := s.Save(ctx, "j", loop.Saved{State: state(1)}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := keys.Delete(ctx, "j"); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Get(s.Save(ctx, "j", loop.Saved{State: state(1)}, nil))(t)
+	musttest.Do(t, keys.Delete(ctx, "j"))
 	got, err := s.Load(ctx, "j")
 	if err != nil || got.State != nil {
 		t.Fatalf("%s, %v", got.State, err)

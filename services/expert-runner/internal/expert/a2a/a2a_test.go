@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -220,9 +218,7 @@ func TestWhatAnAgentShowsKeepsItsType(t *testing.T) {
 			{Type: item.Text, ID: "answer", Done: true},
 			{Type: item.Thinking, ID: "thought", Done: true},
 		}
-		if diff := cmp.Diff(want, h.items); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, want, h.items)
 		if last := h.live[len(h.live)-2]; last != `{"item":"said/2","offset":0,"text":"no JSON"}` {
 			t.Errorf("those who listen now are told %s", last)
 		}
@@ -256,11 +252,7 @@ func TestWhatIsToldInPiecesIsOneResultAndWasWatchedLive(t *testing.T) {
 			`{"item":"answer","offset":6,"text":"the "}`,
 			`{"item":"answer","offset":10,"text":"stairs"}`,
 		}
-		if diff := cmp.Diff(want, h.live); diff != "" {
-			t.Error(diff)
-		}
-		if diff := cmp.Diff([]string{"remote task is submitted", "remote task is working: hmm", "remote task is completed"}, h.progress); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, want, h.live)
+		musttest.Equal(t, []string{"remote task is submitted", "remote task is working: hmm", "remote task is completed"}, h.progress)
 	}
 }

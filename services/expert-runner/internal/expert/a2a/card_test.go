@@ -22,12 +22,9 @@ import (
 
 // proves V-T18
 func TestTheFlagsOfACardAreKeptAndWhatIsMissingIsLeftOut(t *testing.T) {
-	c, err := a2a.ReadCard([]byte(`{"name":"News","description":"reads the news","url":"http://127.0.0.1:1/","enabled":false,
+	c := musttest.Get(a2a.ReadCard([]byte(`{"name":"News","description":"reads the news","url":"http://127.0.0.1:1/","enabled":false,
 		"metadata":{"hidden":true,"planner_passthrough":true,"local_agent_class":"x:Y"},
-		"skills":[{"id":"n","name":"Headlines","tags":["b","a","b"],"examples":["what is new"]},{"id":"m"}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+		"skills":[{"id":"n","name":"Headlines","tags":["b","a","b"],"examples":["what is new"]},{"id":"m"}]}`)))(t)
 	got := events.Card{ID: "news", Tags: []string{"own"}}
 	c.Describe(&got)
 	want := events.Card{
@@ -161,9 +158,7 @@ func TestAWrongConfigurationIsRefusedWithEveryFault(t *testing.T) {
 			for _, f := range faults {
 				fields = append(fields, f.Field)
 			}
-			if diff := cmp.Diff(test.want, fields); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, test.want, fields)
 		})
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // FuzzCard checks that any card is accepted, or rejected with a reason.
@@ -64,10 +66,7 @@ func FuzzAnswer(f *testing.F) {
 		case 2:
 			card = `{"supportedInterfaces":[{"url":"http://x","protocolBinding":"HTTP+JSON"}]}`
 		}
-		c, err := ReadCard([]byte(card))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := musttest.Get(ReadCard([]byte(card)))(t)
 		media := "application/json"
 		if mode&8 != 0 {
 			media = "text/event-stream"

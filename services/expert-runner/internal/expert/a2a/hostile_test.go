@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a"
 )
 
@@ -344,10 +345,7 @@ func TestAnAgentCannotLeadTheRunnerElsewhere(t *testing.T) {
 	})
 	failed(t, runWork(t, a2a.Config{Card: cardAt(p.at)}, &hand{}, work()), events.CodeExecution, "307")
 	// A fetched card may not lead to a non-public address.
-	card, err := json.Marshal(cardAt(inner.URL))
-	if err != nil {
-		t.Fatal(err)
-	}
+	card := musttest.Get(json.Marshal(cardAt(inner.URL)))(t)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(card) }))
 	defer front.Close()
 	failed(t, runWork(t, a2a.Config{Agent: front.URL}, &hand{}, work()), events.CodeUnavailable, "allow_addresses")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/item"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a/a2atest"
@@ -87,11 +88,7 @@ func expertOf(tb testing.TB, c a2a.Config) *a2a.Expert {
 	if c.PollInterval == 0 {
 		c.PollInterval = 20 * time.Millisecond
 	}
-	x, err := a2a.New(c, tb.TempDir())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return x
+	return musttest.Get(a2a.New(c, tb.TempDir()))(tb)
 }
 
 func runWork(tb testing.TB, c a2a.Config, h *hand, w *events.Work) task.Ending {

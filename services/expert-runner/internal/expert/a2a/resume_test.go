@@ -18,6 +18,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/a2a/a2atest"
 )
@@ -85,10 +86,7 @@ func TestABrokenStreamCostsAQuestionAndNoSecondMessage(t *testing.T) {
 // cutter is a proxy before an agent that cuts the first stream after its first event.
 func cutter(t *testing.T, behind string, broken *atomic.Bool) string {
 	t.Helper()
-	to, err := url.Parse(behind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	to := musttest.Get(url.Parse(behind))(t)
 	var front *httptest.Server
 	proxy := &httputil.ReverseProxy{FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0), Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}
 	proxy.ModifyResponse = func(r *http.Response) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
@@ -33,25 +34,17 @@ func TestTheDeliverableIsTheResultAndTheWholeTextWithoutOne(t *testing.T) {
 }
 
 func TestAFormTellsEveryFault(t *testing.T) {
-	f, err := newForm(json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"}},"required":["a","b"]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := musttest.Get(newForm(json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"}},"required":["a","b"]}`)))(t)
 	got, faults := f.read("First {\"a\": 1}, but then ```json\n{'a': 2, 'b': 'two',}\n``` as wanted.")
 	if string(got) != `{"a":2,"b":"two"}` || faults != nil {
 		t.Errorf("%s %v", got, faults)
 	}
 	_, faults = f.read(`{"a":"one"}`)
-	if diff := cmp.Diff([]string{"/: missing property 'b'", "/a: got string, want integer"}, faults); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"/: missing property 'b'", "/a: got string, want integer"}, faults)
 	if _, faults = f.read("I would rather not."); len(faults) != 1 || !strings.Contains(faults[0], "no JSON") {
 		t.Error(faults)
 	}
-	words, err := newForm(json.RawMessage(`{"type":"string","minLength":3}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	words := musttest.Get(newForm(json.RawMessage(`{"type":"string","minLength":3}`)))(t)
 	if got, faults := words.read("<deliverable>blue</deliverable>"); string(got) != `"blue"` || faults != nil {
 		t.Errorf("%s %v", got, faults)
 	}
@@ -90,10 +83,7 @@ func TestAWrittenCallThatIsAGuessIsNotMade(t *testing.T) {
 
 func TestAResultThatIsAGuessDoesNotCount(t *testing.T) {
 	var trusted []string
-	f, err := newForm(json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"array","items":{"type":"string"}}},"required":["a"]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := musttest.Get(newForm(json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"array","items":{"type":"string"}}},"required":["a"]}`)))(t)
 	if got, faults := f.read(twoWays); faults != nil || string(got) != `{"a":1,"b":["one two"]}` {
 		t.Errorf("by the rules of an older runner: %s, %v", got, faults)
 	}
@@ -104,9 +94,7 @@ func TestAResultThatIsAGuessDoesNotCount(t *testing.T) {
 	if got, faults := f.read(`{"a": "1", "b": ["one" "two"]}`); faults != nil || string(got) != `{"a":1,"b":["one","two"]}` {
 		t.Errorf("got %s, %v", got, faults)
 	}
-	if diff := cmp.Diff([]string{"deliverable guess", "deliverable repaired"}, trusted); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"deliverable guess", "deliverable repaired"}, trusted)
 }
 
 func TestAnEvaluationThatIsAGuessDoesNotCount(t *testing.T) {

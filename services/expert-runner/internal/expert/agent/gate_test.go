@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/policy"
@@ -172,9 +173,7 @@ func TestWhatIsNotAllowedIsToldAndNotDone(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || calls != 1 {
 		t.Errorf("%d calls: %s", calls, diff)
 	}
-	if diff := cmp.Diff(map[string]int{"denied": 3, "error": 1, "ok": 1}, counted); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, map[string]int{"denied": 3, "error": 1, "ok": 1}, counted)
 }
 
 func TestFilesWaitForTheApprovalBeforeThem(t *testing.T) {
@@ -192,16 +191,12 @@ func TestFilesWaitForTheApprovalBeforeThem(t *testing.T) {
 	if err != nil || park == nil {
 		t.Fatal(park, err)
 	}
-	if diff := cmp.Diff([]string{"read"}, order); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"read"}, order)
 	r.task.Work.Answers = map[string]events.InputClosed{park.Request: {Action: events.Answered, Answer: json.RawMessage(`"ok"`)}}
 	if facts, park, err := r.use(t.Context(), c); err != nil || park != nil || len(facts) != 3 {
 		t.Fatal(park, err)
 	}
-	if diff := cmp.Diff([]string{"read", "read", "write", "read"}, order); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"read", "read", "write", "read"}, order)
 }
 
 func TestNobodyApprovesOfWhatCannotBeShown(t *testing.T) {
@@ -233,9 +228,7 @@ func TestAToolThatNeedsApprovalIsOfferedAsItIs(t *testing.T) {
 	for _, r := range []*run{free, bound} {
 		r.tools["pay"] = tool.Tool{Name: "pay", Description: "Pays.", Schema: json.RawMessage(`{"type":"object"}`), Call: r.tools["pay"].Call}
 	}
-	if diff := cmp.Diff(free.offered(), bound.offered()); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, free.offered(), bound.offered())
 }
 
 func TestNobodyKnowsWhatBecameOfACall(t *testing.T) {
@@ -251,9 +244,7 @@ func TestNobodyKnowsWhatBecameOfACall(t *testing.T) {
 	if e.Park == nil || e.Park.Kind != events.InputUnknown || !strings.Contains(e.Park.Prompt, "took effect:\n- tool once tool/1/0 with {}\n") {
 		t.Errorf("%+v", e.Park)
 	}
-	if diff := cmp.Diff(map[string]json.RawMessage{"tool/1/1": json.RawMessage(`"Error: the line broke: it is unknown whether it took effect"`)}, r.task.Hand.(*hand).kept); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, map[string]json.RawMessage{"tool/1/1": json.RawMessage(`"Error: the line broke: it is unknown whether it took effect"`)}, r.task.Hand.(*hand).kept)
 }
 
 func TestTheKeyOfACallIsThatOfTheRunThatAskedForIt(t *testing.T) {
@@ -271,9 +262,7 @@ func TestTheKeyOfACallIsThatOfTheRunThatAskedForIt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff([]string{"j/a/3/tool/1/0", "j/a/1/tool/1/0"}, keys); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"j/a/3/tool/1/0", "j/a/1/tool/1/0"}, keys)
 }
 
 // A run that continues after a crash counts the searches that the journal answers.

@@ -4,10 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 )
 
@@ -25,9 +24,7 @@ func TestACallWhoseArgumentsAreAGuessIsNotMadeAndThePlaceIsNamed(t *testing.T) {
 	if calls != 2 || !strings.Contains(got[0], "line 1, column 9") || got[1] != `paid {"to":["ann","bob"]}` || !strings.HasPrefix(got[2], mishap) {
 		t.Errorf("%d calls: %q", calls, got)
 	}
-	if diff := cmp.Diff([]string{"tool guess", "tool repaired", "tool none", "tool unchanged"}, trusted); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"tool guess", "tool repaired", "tool none", "tool unchanged"}, trusted)
 }
 
 // guessing runs an agent with a form and tools once. Its model gives these answers.

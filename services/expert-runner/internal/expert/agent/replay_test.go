@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/llm"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	jobrun "github.com/jobgraph/jobgraph/pkg/run"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
@@ -69,10 +70,7 @@ func (s *story) told(t *testing.T, c Config, w events.Work) task.Ending {
 		claim.Data = json.RawMessage(fmt.Sprintf(`{"resume_of":%d}`, s.run-1))
 	}
 	s.add(claim)
-	x, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := musttest.Get(New(c))(t)
 	defer x.Close()
 	e := x.Run(t.Context(), &expert.Task{Work: &w, Hand: s})
 	var data any = e.Park
@@ -80,10 +78,7 @@ func (s *story) told(t *testing.T, c Config, w events.Work) task.Ending {
 		e.Sign("runner", time.Unix(1, 0), time.Unix(2, 0))
 		data = e.Report
 	}
-	body, err := events.Marshal(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := musttest.Get(events.Marshal(data))(t)
 	s.add(events.JournalRecord{Type: events.JournalReported, Name: string(e.Kind()), Data: body})
 	return e
 }

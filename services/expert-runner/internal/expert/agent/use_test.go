@@ -9,9 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/conversation"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
@@ -93,9 +92,7 @@ func TestToolsOfOneAnswerRunSideBySideAndWhatEachGivesIsKept(t *testing.T) {
 	want := []string{
 		"met", "Error: no luck", "met", "Error: the tool broke: bug", "(nothing)", `Error: there is no tool "gone", but a, b, breaks, empty, fails`,
 	}
-	if diff := cmp.Diff(want, observed(facts)); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, observed(facts))
 }
 
 func TestLocalToolsRunInOrderAndAgainInANewWorkspace(t *testing.T) {
@@ -112,13 +109,9 @@ func TestLocalToolsRunInOrderAndAgainInANewWorkspace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]string{"b done", "a done"}, observed(facts)); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, []string{"b done", "a done"}, observed(facts))
 	}
-	if diff := cmp.Diff([]string{"b", "a", "b", "a"}, order); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"b", "a", "b", "a"}, order)
 }
 
 // Tools with a state are called in the order of the answer, whatever else it calls beside them.
@@ -144,9 +137,7 @@ func TestCallsOfToolsWithAStateKeepTheirOrder(t *testing.T) {
 		if _, _, err := r.use(t.Context(), asks("create", "other", "mark")); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]string{"other", "create", "mark"}, order); diff != "" {
-			t.Error(diff)
-		}
+		musttest.Equal(t, []string{"other", "create", "mark"}, order)
 	})
 }
 
@@ -182,7 +173,5 @@ func TestAPersonIsAskedOneQuestionAtATime(t *testing.T) {
 	if err != nil || park != nil {
 		t.Fatal(park, err)
 	}
-	if diff := cmp.Diff([]string{"Error: bad arguments: question is needed", `{"n":1}`, "(no answer)"}, observed(facts)); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, []string{"Error: bad arguments: question is needed", `{"n":1}`, "(no answer)"}, observed(facts))
 }

@@ -3,6 +3,7 @@ package command_test
 import (
 	"testing"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/process"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/sandbox"
@@ -18,10 +19,7 @@ func BenchmarkTrue(b *testing.B) {
 		}
 		for name, k := range map[string]*process.Keeper{"direct": nil, "kept": keeper} { // any order: they are independent.
 			b.Run(string(level)+"/"+name, func(b *testing.B) {
-				x, err := command.New(command.Config{Argv: []string{"/bin/true"}, Workspaces: b.TempDir(), Box: box, Keeper: k})
-				if err != nil {
-					b.Fatal(err)
-				}
+				x := musttest.Get(command.New(command.Config{Argv: []string{"/bin/true"}, Workspaces: b.TempDir(), Box: box, Keeper: k}))(b)
 				for b.Loop() {
 					x.Run(b.Context(), task())
 				}

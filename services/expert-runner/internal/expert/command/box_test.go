@@ -67,15 +67,9 @@ func inBoxes(t *testing.T, test func(t *testing.T, box *sandbox.Box)) {
 // run runs this binary in a role.
 func run(t *testing.T, c command.Config, role string) *events.SubJobReported {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := musttest.Get(os.Executable())(t)
 	c.Argv, c.Env, c.Workspaces, c.Keeper = []string{self}, map[string]string{roleKey: role}, t.TempDir(), keeper
-	x, err := command.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := musttest.Get(command.New(c))(t)
 	return x.Run(t.Context(), task()).Report
 }
 
@@ -140,10 +134,7 @@ func TestWhatTheCardAllowsIsInReach(t *testing.T) {
 }
 
 func TestThereIsNoNetworkUnlessTheCardSaysSo(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := musttest.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer func() { _ = listener.Close() }()
 	inBoxes(t, func(t *testing.T, box *sandbox.Box) {
 		role := "connect " + listener.Addr().String()
@@ -221,13 +212,8 @@ func TestAForkingProgramLeavesNobody(t *testing.T) {
 		for name, script := range scripts {
 			t.Run(name, func(t *testing.T) {
 				dir := t.TempDir()
-				if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				pipe, err := os.OpenFile(filepath.Join(dir, "pipe"), os.O_RDWR, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				musttest.Do(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
+				pipe := musttest.Get(os.OpenFile(filepath.Join(dir, "pipe"), os.O_RDWR, 0))(t)
 				defer func() { _ = pipe.Close() }()
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -243,10 +229,7 @@ func TestAForkingProgramLeavesNobody(t *testing.T) {
 				}
 				cancel()
 				<-done
-				rest, err := os.OpenFile(filepath.Join(dir, "pipe"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				rest := musttest.Get(os.OpenFile(filepath.Join(dir, "pipe"), os.O_RDONLY|syscall.O_NONBLOCK, 0))(t)
 				defer func() { _ = rest.Close() }()
 				_ = pipe.Close() // From here on only the program's processes write.
 				if left, err := io.ReadAll(rest); err != nil || len(left) > 0 {

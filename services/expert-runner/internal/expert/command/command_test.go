@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -73,10 +72,7 @@ func shell(ctx context.Context, t *testing.T, c command.Config, in *expert.Task,
 	if c.Workspaces == "" {
 		c.Workspaces = t.TempDir()
 	}
-	x, err := command.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := musttest.Get(command.New(c))(t)
 	e := x.Run(ctx, in)
 	if e.Report == nil {
 		t.Fatalf("ending without a report: %+v", e)
@@ -195,9 +191,7 @@ func TestTheEnvironmentIsClean(t *testing.T) {
 		"HOME", "JOBGRAPH_ATTEMPT", "JOBGRAPH_IDEMPOTENCY_KEY", "JOBGRAPH_JOB", "JOBGRAPH_LOCALE", "JOBGRAPH_RUN",
 		"JOBGRAPH_SESSION", "JOBGRAPH_SUBJOB", "JOBGRAPH_THREAD", "JOBGRAPH_USER", "JOBGRAPH_WORKSPACE", "LANG", "MODE", "PATH", "TMPDIR",
 	}
-	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(keys))); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, slices.Sorted(maps.Keys(keys)))
 }
 
 // alive reports whether a process exists and is not a zombie.

@@ -85,9 +85,7 @@ func lay(t *testing.T, level sandbox.Level, script string, after time.Duration) 
 	t.Helper()
 	b := &bed{dir: t.TempDir()}
 	musttest.Write(t, b.dir+"/script", strings.Replace(script, "%s", b.dir+"/pipe", 1))
-	if err := syscall.Mkfifo(b.dir+"/pipe", 0o600); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, syscall.Mkfifo(b.dir+"/pipe", 0o600))
 	b.runner = exec.Command(os.Args[0])
 	b.runner.Env = append(os.Environ(), fmt.Sprintf("%s=run %s %s %s", roleKey, level, b.dir, after))
 	out, err := b.runner.StdoutPipe()
@@ -98,9 +96,7 @@ func lay(t *testing.T, level sandbox.Level, script string, after time.Duration) 
 		t.Fatal(err)
 	}
 	b.reports = bufio.NewReader(out)
-	if err := b.runner.Start(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, b.runner.Start())
 	t.Cleanup(func() { b.kill() })
 	b.up(t)
 	return b
@@ -140,20 +136,13 @@ func (b *bed) kill() {
 // keeper returns the process that keeps the runner's programs.
 func (b *bed) keeper(t *testing.T) *os.Process {
 	t.Helper()
-	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", b.runner.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lists := musttest.Get(filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", b.runner.Process.Pid)))(t)
 	for _, list := range lists {
 		text, _ := os.ReadFile(list)
 		for _, field := range strings.Fields(string(text)) {
 			if line, _ := os.ReadFile("/proc/" + field + "/cmdline"); bytes.HasPrefix(line, []byte("jobgraph-keeper\x00")) {
 				pid, _ := strconv.Atoi(field)
-				keeper, err := os.FindProcess(pid)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return keeper
+				return musttest.Get(os.FindProcess(pid))(t)
 			}
 		}
 	}
@@ -183,9 +172,7 @@ func atAllLevels(t *testing.T, test func(t *testing.T, level sandbox.Level)) {
 
 func send(t *testing.T, p *os.Process, s syscall.Signal) {
 	t.Helper()
-	if err := p.Signal(s); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, p.Signal(s))
 }
 
 // The programs include a process that has left its group, has lost its parent and has no environment.
@@ -219,9 +206,7 @@ func TestARunnerThatLosesItsKeeperEndsItsProgramsAndGetsAnother(t *testing.T) {
 		if got := b.report(t); got.Outcome != events.ExecutionError || got.Error.Cause != process.Unkept {
 			t.Errorf("got %+v %+v", got, got.Error)
 		}
-		if _, err := b.next.Write([]byte("\n")); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Get(b.next.Write([]byte("\n")))(t)
 		b.up(t)
 		if second := b.keeper(t); second.Pid == first.Pid {
 			t.Error("there is no other keeper")
@@ -255,9 +240,7 @@ func TestWhoLeavesTheGroupEndsWithTheProgram(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &bed{dir: t.TempDir()}
-			if err := syscall.Mkfifo(b.dir+"/pipe", 0o600); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, syscall.Mkfifo(b.dir+"/pipe", 0o600))
 			done := make(chan struct{})
 			go func() {
 				defer close(done)

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/command"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
 )
@@ -21,10 +22,7 @@ func TestRunnerToKill(t *testing.T) {
 	if !ok {
 		return
 	}
-	x, err := command.New(command.Config{Argv: []string{"/bin/sh", "-c", `echo $$ >` + dir + `/1; setsid sleep 600 >/dev/null 2>&1 & echo $! >` + dir + `/2; wait`}, Workspaces: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := musttest.Get(command.New(command.Config{Argv: []string{"/bin/sh", "-c", `echo $$ >` + dir + `/1; setsid sleep 600 >/dev/null 2>&1 & echo $! >` + dir + `/2; wait`}, Workspaces: dir}))(t)
 	x.Run(context.Background(), task())
 }
 
@@ -32,16 +30,12 @@ func TestARunnerThatWasKilledLeavesNothingBehind(t *testing.T) {
 	dir := t.TempDir()
 	runner := exec.Command(os.Args[0], "-test.run", "^TestRunnerToKill$")
 	runner.Env = append(os.Environ(), "RUNNER_TO_KILL="+dir)
-	if err := runner.Start(); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, runner.Start())
 	running := pids(t, dir, "1", "2")
 	if removed, err := workspace.Sweep(dir); err != nil || len(removed) != 0 {
 		t.Fatalf("swept from under a living runner: %v %v", removed, err)
 	}
-	if err := runner.Process.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, runner.Process.Signal(syscall.SIGKILL))
 	_ = runner.Wait() // It was killed.
 	gone(t, running[0])
 	removed, err := workspace.Sweep(dir)

@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/person"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
@@ -25,10 +24,7 @@ func work() *events.Work {
 
 func run(t *testing.T, c person.Config, w *events.Work) task.Ending {
 	t.Helper()
-	x, err := person.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := musttest.Get(person.New(c))(t)
 	return x.Run(t.Context(), &expert.Task{Work: w})
 }
 
@@ -47,9 +43,7 @@ func TestAPersonIsAskedThroughTheForm(t *testing.T) {
 		Request: "count~1~form", Kind: events.InputForm, Schema: []byte(form), ExpiresIn: events.Duration(time.Hour), Default: []byte(`{"n":0}`),
 		Prompt: "Go and look.\nCount the boxes\nFrom a: {\"hall\":1}\nFrom b: \"hall 2\"",
 	}
-	if diff := cmp.Diff(want, e.Park); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, e.Park)
 }
 
 func TestWithoutAFormWordsAreEnough(t *testing.T) {

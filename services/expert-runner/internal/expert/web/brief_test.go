@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/web"
 )
@@ -32,10 +33,7 @@ func TestForWhomTheWorkIsDoneIsSentAsFarAsTheCardNamesIt(t *testing.T) {
 		"the brief":     {web.Config{URL: at + "/x", Body: "brief"}, "/x", []string{`{"v":1`, "the request"}, []string{"ann", "harbour", "Pay"}},
 		"shared":        {web.Config{URL: at + "/x", Share: []string{"session"}}, "/x", []string{"harbour"}, []string{"ann"}},
 	} {
-		x, err := web.New(test.config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := musttest.Get(web.New(test.config))(t)
 		w := work()
 		w.User, w.Session, w.Brief = "ann", "harbour", json.RawMessage(`{"v":1,"job":"j1","request":{"goal":"the request"},"user":"ann","session":"harbour"}`)
 		if e := x.Run(t.Context(), &expert.Task{Work: w, Hand: &hand{}}); e.Report == nil || e.Report.Error != nil || path != test.path {

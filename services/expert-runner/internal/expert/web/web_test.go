@@ -12,9 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/web"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/task"
@@ -49,10 +48,7 @@ func work() *events.Work {
 
 func run(t *testing.T, c web.Config, h *hand) task.Ending {
 	t.Helper()
-	x, err := web.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := musttest.Get(web.New(c))(t)
 	return x.Run(t.Context(), &expert.Task{Work: work(), Hand: h})
 }
 
@@ -161,9 +157,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 			if r.Error != nil {
 				got.Code = r.Error.Code
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, test.want, got)
 			if test.status == 422 && !strings.Contains(r.Lesson, "n must be even") {
 				t.Errorf("lesson %q", r.Lesson)
 			}
@@ -268,10 +262,7 @@ func TestTheEndOfTheRunClosesTheRequest(t *testing.T) {
 		<-r.Context().Done()
 		close(closed)
 	})
-	x, err := web.New(web.Config{URL: at})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := musttest.Get(web.New(web.Config{URL: at}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-called; cancel() }()
 	x.Run(ctx, &expert.Task{Work: work(), Hand: &hand{}})
@@ -318,9 +309,7 @@ func TestAWrongCallIsRefusedWithEveryFault(t *testing.T) {
 			for _, f := range faults {
 				fields = append(fields, f.Field)
 			}
-			if diff := cmp.Diff(test.want, fields); diff != "" {
-				t.Error(diff)
-			}
+			musttest.Equal(t, test.want, fields)
 		})
 	}
 }

@@ -29,23 +29,21 @@ type shelf struct {
 	err  error
 }
 
-func (s *shelf) keep(_ context.Context, file io.ReadSeeker) (events.Ref, error) {
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return events.Ref{}, err
-	}
-	sum := sha256.New()
-	text, err := io.ReadAll(io.TeeReader(file, sum))
-	if err = errors.Join(err, s.err); err != nil {
-		return events.Ref{}, err
-	}
-	s.kept = append(s.kept, string(text))
-	return events.Ref{Digest: hex.EncodeToString(sum.Sum(nil)), Size: int64(len(text))}, nil
-}
-
 // leave runs work that leaves files behind and returns the report.
 func leave(t *testing.T, s *shelf, patterns []string, fill func(dir string)) *events.SubJobReported {
 	t.Helper()
-	in := &expert.Task{Log: slog.New(slog.DiscardHandler), Keep: s.keep}
+	in := &expert.Task{Log: slog.New(slog.DiscardHandler), Keep: func(_ context.Context, file io.ReadSeeker) (events.Ref, error) {
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return events.Ref{}, err
+		}
+		sum := sha256.New()
+		text, err := io.ReadAll(io.TeeReader(file, sum))
+		if err = errors.Join(err, s.err); err != nil {
+			return events.Ref{}, err
+		}
+		s.kept = append(s.kept, string(text))
+		return events.Ref{Digest: hex.EncodeToString(sum.Sum(nil)), Size: int64(len(text))}, nil
+	}}
 	parent := t.TempDir()
 	e := With(t.Context(), in, Settings{Parent: parent, Artifacts: patterns}, func(dir string) task.Ending {
 		fill(dir)
@@ -137,9 +135,7 @@ func TestWhatCannotBeAnArtifactIsRefusedWithAReason(t *testing.T) {
 	for name, test := range tests {
 		s := &shelf{}
 		r := leave(t, s, []string{"out/**", "x"}, func(dir string) {
-			if err := test.fill(dir); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, test.fill(dir))
 		})
 		if r.Outcome != events.ExecutionError || r.Error.Code != test.code || !strings.Contains(r.Error.Message, test.wants) || r.Error.Field != "artifacts" || r.Artifacts != nil {
 			t.Errorf("%s: %+v %+v", name, r, r.Error)
@@ -168,10 +164,7 @@ func TestManyFilesAreLookedThroughWithinABound(t *testing.T) {
 	for i := range 600 { // More than one read returns.
 		musttest.Write(t, filepath.Join(dir, fmt.Sprintf("out/%d", i)), "")
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := musttest.Get(os.OpenRoot(dir))(t)
 	defer root.Close()
 	if names, err := gather(root, []string{"out/*.pdf"}, 601); err != nil || names != nil {
 		t.Errorf("%v %v", names, err)

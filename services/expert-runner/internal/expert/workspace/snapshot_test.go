@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/expert/workspace"
@@ -22,7 +20,7 @@ import (
 func picture(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	musttest.Do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == dir {
 			return err
 		}
@@ -44,10 +42,7 @@ func picture(t *testing.T, dir string) map[string]string {
 			files[name] = info.Mode().String() + " " + info.ModTime().UTC().String() + " " + string(data)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return files
 }
 
@@ -66,25 +61,15 @@ func TestStepsOfAWorkspaceAreRepeatedWithoutTheirPrograms(t *testing.T) {
 	write := func(dir, name, text string, mode fs.FileMode) {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), mode), os.Chmod(path, mode)); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), mode), os.Chmod(path, mode)))
 	}
 	for _, dir := range []string{first, second} {
 		write(dir, "given", "input", 0o600)
 		write(dir, "old/gone", "x", 0o600)
-		if err := os.Chtimes(filepath.Join(dir, "given"), fixed, fixed); err != nil {
-			t.Fatal(err)
-		}
+		musttest.Do(t, os.Chtimes(filepath.Join(dir, "given"), fixed, fixed))
 	}
-	from, err := workspace.Track(first, store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	to, err := workspace.Track(second, store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	from := musttest.Get(workspace.Track(first, store))(t)
+	to := musttest.Get(workspace.Track(second, store))(t)
 	defer func() { _ = errors.Join(from.Close(), to.Close()) }()
 	if ref, err := from.Changes(t.Context()); ref != nil || err != nil {
 		t.Fatalf("nothing has changed, got %v, %v", ref, err)
@@ -98,14 +83,10 @@ func TestStepsOfAWorkspaceAreRepeatedWithoutTheirPrograms(t *testing.T) {
 		},
 		func() {
 			write(first, "src/a.go", "package b", 0o600)
-			if err := errors.Join(os.RemoveAll(filepath.Join(first, "old")), os.Symlink("src/a.go", filepath.Join(first, "link"))); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, errors.Join(os.RemoveAll(filepath.Join(first, "old")), os.Symlink("src/a.go", filepath.Join(first, "link"))))
 		},
 		func() {
-			if err := errors.Join(os.Remove(filepath.Join(first, "link")), os.Mkdir(filepath.Join(first, "link"), 0o700)); err != nil {
-				t.Fatal(err)
-			}
+			musttest.Do(t, errors.Join(os.Remove(filepath.Join(first, "link")), os.Mkdir(filepath.Join(first, "link"), 0o700)))
 		},
 	}
 	for i, step := range steps {
@@ -122,9 +103,7 @@ func TestStepsOfAWorkspaceAreRepeatedWithoutTheirPrograms(t *testing.T) {
 	for _, name := range []string{".cache", ".cache/large", ".tmp", ".tmp/large"} {
 		delete(want, name)
 	}
-	if diff := cmp.Diff(want, picture(t, second)); diff != "" {
-		t.Error(diff)
-	}
+	musttest.Equal(t, want, picture(t, second))
 }
 
 // Names in an archive cannot leave the workspace.
@@ -137,23 +116,13 @@ func TestChangesCannotLeaveTheWorkspace(t *testing.T) {
 		return events.Ref{Digest: "a"}, err
 	}
 	first, second := t.TempDir(), t.TempDir()
-	from, err := workspace.Track(first, store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	to, err := workspace.Track(second, store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	from := musttest.Get(workspace.Track(first, store))(t)
+	to := musttest.Get(workspace.Track(second, store))(t)
 	defer func() { _ = errors.Join(from.Close(), to.Close()) }()
 	// In the new workspace, a folder named in the archive is a link to the outside.
-	if err := errors.Join(os.Mkdir(filepath.Join(first, "d"), 0o700), os.WriteFile(filepath.Join(first, "d", "secret"), []byte("forged"), 0o600),
-		os.Symlink(filepath.Dir(outside), filepath.Join(second, "d"))); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := from.Changes(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	musttest.Do(t, errors.Join(os.Mkdir(filepath.Join(first, "d"), 0o700), os.WriteFile(filepath.Join(first, "d", "secret"), []byte("forged"), 0o600),
+		os.Symlink(filepath.Dir(outside), filepath.Join(second, "d"))))
+	musttest.Get(from.Changes(t.Context()))(t)
 	if err := to.Apply(bytes.NewReader(data)); err != nil {
 		t.Error(err)
 	}

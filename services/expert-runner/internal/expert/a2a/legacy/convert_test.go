@@ -122,10 +122,7 @@ func TestAnEventIsReadAsTheSDKReadsIt(t *testing.T) {
 }
 
 func TestATimeOfAStatusIsKept(t *testing.T) {
-	event, err := readEvent([]byte(told()["a task"]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	event := musttest.Get(readEvent([]byte(told()["a task"])))(t)
 	if at := event.(*a2a.Task).Status.Timestamp; at == nil || !at.Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) {
 		t.Errorf("%v", at)
 	}

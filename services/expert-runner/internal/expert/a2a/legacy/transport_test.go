@@ -144,14 +144,12 @@ func outcomeOf(ctx context.Context, transport func(*http.Client) calls, a agent,
 
 func ours(c *http.Client) calls { return NewTransport("http://agent/call", c) }
 
-func theirs(c *http.Client) calls {
-	return a2av0.NewJSONRPCTransport(a2av0.JSONRPCTransportConfig{URL: "http://agent/call", Client: c})
-}
-
 // same compares outcomes.
 func same(t *testing.T, a agent, method string) *outcome {
 	t.Helper()
-	want, got := outcomeOf(t.Context(), theirs, a, method), outcomeOf(t.Context(), ours, a, method)
+	want, got := outcomeOf(t.Context(), func(c *http.Client) calls {
+		return a2av0.NewJSONRPCTransport(a2av0.JSONRPCTransportConfig{URL: "http://agent/call", Client: c})
+	}, a, method), outcomeOf(t.Context(), ours, a, method)
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("-SDK +ours:\n%s", diff)
 	}
@@ -160,8 +158,17 @@ func same(t *testing.T, a agent, method string) *outcome {
 
 const result = `{"jsonrpc":"2.0","id":"1","result":%s}`
 
-// bodies are valid and invalid answers of agents.
-func bodies() map[string]string {
+func between(first, last int) []int {
+	var list []int
+	for code := first; code <= last; code++ {
+		list = append(list, code)
+	}
+	return list
+}
+
+// The SDK's own transport is the reference for each call: request, headers, answer, class of the error, and that the body
+// is closed.
+func TestACallIsMadeAsTheSDKMakesIt(t *testing.T) {
 	list := map[string]string{
 		"a page":               "<html>hello</html>",
 		"an id that is none":   `{"jsonrpc":"2.0","id":{"a":1},"result":{}}`,
@@ -180,21 +187,7 @@ func bodies() map[string]string {
 	for _, code := range slices.Concat([]int{-32700, -32600, -32601, -32602, -32603, -32604, -31400, -31401, -31402, -31403, 0}, between(-32010, -32000)) {
 		list[fmt.Sprintf("error %d", code)] = fmt.Sprintf(`{"id":"1","error":{"code":%d,"message":"no"}}`, code)
 	}
-	return list
-}
-
-func between(first, last int) []int {
-	var list []int
-	for code := first; code <= last; code++ {
-		list = append(list, code)
-	}
-	return list
-}
-
-// The SDK's own transport is the reference for each call: request, headers, answer, class of the error, and that the body
-// is closed.
-func TestACallIsMadeAsTheSDKMakesIt(t *testing.T) {
-	for name, body := range bodies() {
+	for name, body := range list {
 		for _, method := range methods {
 			t.Run(name+" "+method, func(t *testing.T) {
 				a := agent{status: http.StatusOK, body: body}
