@@ -167,6 +167,7 @@ func TestAJobThatWasLeftAloneIsTakenUpByWhoUnderstandsIt(t *testing.T) {
 				w.run("before")
 				w.Submit(events.Request{ID: "other", Goal: "g", Plan: plan(sub("a"))})
 				w.Ended("other")
+				<-time.After(10 * time.Second) // Its end is acknowledged, or the older scheduler would get it and leave that job alone, too.
 				if err := first.Stop(); err != nil {
 					t.Error(err)
 				}
