@@ -7,7 +7,7 @@ import (
 
 // pureDirs are the packages that are functions of their input: no clock, randomness, I/O, log or goroutine, and results
 // independent of map order.
-var pureDirs = []string{"pkg/graph", "pkg/llm/lenient", "services/planner/internal/finish", "services/planner/internal/plan", "services/planner/internal/planning", "services/expert-runner/internal/policy", "services/expert-runner/internal/task", "services/expert-runner/internal/conversation", "pkg/recur", "pkg/run", "pkg/joblog"}
+var pureDirs = []string{"pkg/graph", "pkg/llm/lenient", "services/planner/internal/finish", "services/planner/internal/plan", "services/planner/internal/planning", "services/expert-runner/internal/policy", "services/expert-runner/internal/task", "services/expert-runner/internal/conversation", "services/expert-runner/internal/recommend", "services/scheduler/internal/fair", "pkg/recur", "pkg/run", "pkg/joblog"}
 
 // shellDirs are packages below a pure one that execute its decisions.
 var shellDirs = []string{"pkg/run/lease"}
