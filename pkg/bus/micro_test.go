@@ -146,7 +146,7 @@ func TestAServiceAnswersOnNoSubjectOfOurs(t *testing.T) {
 	}
 }
 
-// Where no signature is required, whoever asks has every right but those that the request was not left.
+// Where no signature is required, every sender has all rights, except those that the request gives up.
 func TestARequestHasTheRightsThatItWasLeftWhereNoSignatureIsRequired(t *testing.T) {
 	b := bustest.Start(t, bustest.Settings{}).Bus("test")
 	stop, err := b.Services().Serve("jobgraph", "1.2.3", nil, map[string]bus.Endpoint{

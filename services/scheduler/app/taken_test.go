@@ -42,7 +42,7 @@ func due(n int) (ids []string) {
 	return ids
 }
 
-// Whoever may submit would keep the runs of a schedule from beginning, or give one a result, by a job under its id.
+// Otherwise a user with the right to submit could block the runs of a schedule, or give one a result, with a job under its id.
 func TestTheIdOfARunIsForItsScheduleAlone(t *testing.T) {
 	bustest.Virtual(t, func(t *testing.T) {
 		w := newWorkers(t, nil)

@@ -30,8 +30,8 @@ func (e *Server) Sound() error {
 	return nil
 }
 
-// alarms receives the server's log, of which only errors count, as alarms: the server holds locks while it logs, and in a broken store
-// each write fails.
+// alarms is a logger for the server that signals its errors and drops everything else. It never blocks, since the server holds locks
+// while it logs, and keeps one signal at most, since in a broken store each write fails.
 type alarms chan struct{}
 
 func (a alarms) raise() {

@@ -271,7 +271,7 @@ func TestWhatWasHandedOffHasARecordOfItsOwnInTheSameThread(t *testing.T) {
 	}
 }
 
-// Whoever may submit would read what another's step says in a session of its own, by beginning that session first.
+// Otherwise a user with the right to submit could read the conversation of another user's step by starting its session first.
 func TestNoRequestBeginsTheSessionOfAStep(t *testing.T) {
 	b := newShelf().book()
 	var faults events.Faults
