@@ -37,7 +37,7 @@ func (i *Identity) Permissions(n events.Names) Permissions {
 // entitled reports whether an identity may use a verb; "" stands for no verb.
 func (i *Identity) entitled(name string) bool {
 	v, ok := verb.Find(name)
-	return !ok || v.Permits(i.rights()) || v.MayOwn(i.rights())
+	return !ok || v.MayUse(i.rights())
 }
 
 // concrete replaces {pool} in a subject by each pool of a runner; for other roles it stands for all pools.

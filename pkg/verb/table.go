@@ -54,7 +54,7 @@ func control() []Verb {
 			Method: http.MethodPost, Path: "/api/v1/jobs/{id}/" + name, Faults: changeable,
 		}
 	}
-	stop := one("stop", "Stops a job, or one of its SubJobs.", Ending{}, "jobgraph stop {at}")
+	stop := one("stop", "Stops a job, or one of its SubJobs. Submitters may stop their own jobs.", Ending{}, "jobgraph stop {at}")
 	stop.Own = true
 	return []Verb{
 		stop,

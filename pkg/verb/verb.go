@@ -41,7 +41,7 @@ type Verb struct {
 	About string
 	// Roles lists who may use it besides Admin: one of them is enough.
 	Roles []Role
-	// Own lets a Submitter use it on the bus for their own jobs.
+	// Own lets a Submitter use it for their own jobs.
 	Own bool
 	// Effect is what it changes.
 	Effect Effect
@@ -95,8 +95,10 @@ func (v *Verb) Permits(roles []Role) bool {
 	})
 }
 
-// MayOwn reports whether someone with these roles may use the verb for their own jobs only.
-func (v *Verb) MayOwn(roles []Role) bool { return v.Own && slices.Contains(roles, Submitter) }
+// MayUse reports whether someone with these roles may use the verb, if only for their own jobs.
+func (v *Verb) MayUse(roles []Role) bool {
+	return v.Permits(roles) || v.Own && slices.Contains(roles, Submitter)
+}
 
 // Needs names the roles of which one is needed, for messages.
 func (v *Verb) Needs() string {

@@ -57,7 +57,7 @@ func Checked[T any](name string, s Signatures, answer func(ctx context.Context, 
 
 // stamped checks a request against its signer, and sets the user.
 func stamped(row *verb.Verb, who *seal.Signer, body []byte) ([]byte, error) {
-	if !row.Permits(Rights(who)) && !row.MayOwn(Rights(who)) {
+	if !row.MayUse(Rights(who)) {
 		return nil, &events.Fault{Code: events.CodeNotPermitted, Field: "signature", Message: who.Name + " may not use " + row.Name, Hint: "it takes a key with the right " + row.Needs()}
 	}
 	if text := bytes.TrimSpace(body); events.ValidToken(string(text)) {
@@ -66,7 +66,7 @@ func stamped(row *verb.Verb, who *seal.Signer, body []byte) ([]byte, error) {
 	fields := map[string]json.RawMessage{}
 	if text := bytes.TrimSpace(body); len(text) > 0 {
 		if err := json.Unmarshal(text, &fields); err != nil { // A verb that reads only its beginning would find an unchecked user in it.
-			return nil, &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: err.Error(), Hint: `send one JSON object, {"id":"…"} at least`}
+			return nil, &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: events.Misfit(err), Hint: `send one JSON object, {"id":"…"} at least`}
 		}
 	}
 	for _, field := range row.By {

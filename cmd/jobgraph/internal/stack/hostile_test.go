@@ -348,9 +348,11 @@ func (s *siege) until(what string, is func() bool) {
 // passed runs another job to its end, so that everything earlier in the log has been handled.
 func (s *siege) passed() {
 	s.Helper()
-	job, err := s.boss.Submit(s.Context(), events.Request{Goal: "hello", Expert: "Shout Expert", User: "boss"})
+	ctx, cancel := context.WithTimeout(s.Context(), bound)
+	defer cancel()
+	job, err := s.boss.Submit(ctx, events.Request{Goal: "hello", Expert: "Shout Expert", User: "boss"})
 	if err == nil {
-		_, err = s.boss.Wait(s.Context(), job)
+		_, err = s.boss.Wait(ctx, job)
 	}
 	if err != nil {
 		s.Fatal("the stack does not work any more:", err)

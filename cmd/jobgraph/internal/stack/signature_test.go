@@ -57,7 +57,7 @@ func TestASubmitterStopsTheirOwnJobs(t *testing.T) {
 		t.Errorf("eve stops the job of the boss: %v", err)
 	}
 	eve := s.enter("eve").Bus()
-	for id, want := range map[string]events.Code{"*": events.CodeInvalid, "none": events.CodeNotPermitted} {
+	for id, want := range map[string]events.Code{"*": events.CodeInvalid, "none": events.CodeNotFound} {
 		if _, fault, err := eve.Services().Request(t.Context(), eve.Names().API("stop"), []byte(`{"id":"`+id+`"}`)); err != nil || fault == nil || fault.Code != want {
 			t.Errorf("eve stops %s: %v %v, want %s", id, fault, err, want)
 		}
@@ -200,9 +200,23 @@ func TestAJobThatIsStoppedInTheQueueIsThatOfItsSender(t *testing.T) {
 	boss.send(s.written(`{"id":"waits","goal":"once","expert":"Shout Expert"}`))
 	s.until("the request", func() bool { return s.last("JOBS_INTAKE", "jobs.request") != "" })
 	musttest.Do(t, s.enter("olga").Stop(t.Context(), "waits", events.StopRequested{}))
-	log, err := s.admin.Logs().Fold(t.Context(), "waits", 0)
-	if err != nil || log.Request() == nil || log.Request().Request.User != "boss" || log.Job.Status != events.Stopped {
-		t.Errorf("%+v, %v", log.Request(), err)
+	s.stopped("waits", "boss")
+
+	boss.send(s.written(`{"id":"own","goal":"once","expert":"Shout Expert"}`))
+	s.until("the request", func() bool { return strings.Contains(s.last("JOBS_INTAKE", "jobs.request"), `"own"`) })
+	if err := s.enter("eve").Stop(t.Context(), "own", events.StopRequested{}); !errors.Is(err, bus.ErrNotFound) {
+		t.Errorf("another submitter stops it: %v", err)
+	}
+	musttest.Do(t, s.boss.Stop(t.Context(), "own", events.StopRequested{}))
+	s.stopped("own", "boss")
+}
+
+// stopped checks that a job of a user has been stopped.
+func (s *siege) stopped(job, user string) {
+	s.Helper()
+	log, err := s.admin.Logs().Fold(s.Context(), job, 0)
+	if err != nil || log.Request() == nil || log.Request().Request.User != user || log.Job.Status != events.Stopped {
+		s.Errorf("%s: %+v, %v", job, log.Request(), err)
 	}
 }
 

@@ -41,6 +41,7 @@ type site struct {
 	*testing.T
 	bus    *bus.Bus
 	keeper *identity.Keeper
+	tokens string // The file that the keeper reads.
 
 	mu    sync.Mutex // Guards jobs and asked.
 	jobs  map[string]*verb.Waited
@@ -110,6 +111,7 @@ func open(t *testing.T) *site {
 	}
 	text += "  - {user: anna, roles: [submitter, operator], token: token-of-anna-123456789}\n  - {user: approver, roles: [viewer], token: " + narrow + "}\n"
 	musttest.Write(t, path, text)
+	s.tokens = path
 	if s.keeper, err = identity.NewKeeper("", path, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -223,6 +225,14 @@ func (s *site) post(g *gateway, header map[string]string, body string) (status i
 	defer func() { _ = got.Body.Close() }() // The body has been read.
 	text := musttest.Get(io.ReadAll(got.Body))(s)
 	return got.StatusCode, string(text)
+}
+
+// requested notes in the log for whom a job was requested.
+func (s *site) requested(id, user string) {
+	s.Helper()
+	requested := &events.JobRequested{Request: events.Request{ID: id, Goal: "g", User: user}, Rules: events.Rules{Version: 1}}
+	m := musttest.Get(events.Encode(s.bus.Names(), events.Event{Job: id, Source: "test", Kind: events.KindJobRequested, Data: requested}))(s)
+	musttest.Get(s.bus.Publish(s.Context(), m, bus.Expect{}))(s)
 }
 
 // change changes a job and publishes the change.

@@ -116,6 +116,31 @@ func TestASessionBelongsToTheRolesOfItsToken(t *testing.T) {
 	}
 }
 
+// The stream on which a session hears of the server ends when its token is removed.
+func TestTheStreamOfARevokedTokenEnds(t *testing.T) {
+	s := open(t)
+	g := s.start()
+	way := &sdk.StreamableClientTransport{Endpoint: g.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer(token(verb.Viewer))}, DisableStandaloneSSE: true}
+	c := musttest.Get(sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(t.Context(), way, &sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"}))(t)
+	defer func() { _ = c.Close() }() // Its token is gone.
+	r := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, g.URL+"/mcp", http.NoBody))(t)
+	for name, value := range map[string]string{"Authorization": "Bearer " + token(verb.Viewer), "Accept": "text/event-stream", "Mcp-Session-Id": c.ID(), "Mcp-Protocol-Version": "2025-11-25"} {
+		r.Header.Set(name, value)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }() // The body has been read.
+	musttest.Write(t, s.tokens, "version: 1\ntokens:\n  - {user: ann, roles: [viewer], token: "+narrow+"}\n")
+	if changed, err := s.keeper.Refresh(); !changed || err != nil {
+		t.Fatal(changed, err)
+	}
+	if text := musttest.Get(io.ReadAll(answer.Body))(t); answer.StatusCode != http.StatusOK || strings.Contains(string(text), "data:") {
+		t.Errorf("%d %s", answer.StatusCode, text)
+	}
+}
+
 // Each message of a batch counts as a request.
 func TestABatchIsAsManyRequestsAsItHasMessages(t *testing.T) {
 	s := open(t)

@@ -123,8 +123,16 @@ func TestACancelledTaskStopsItsJobIfTheUserMay(t *testing.T) {
 	s := open(t)
 	g := s.start()
 	s.change("j", func(*verb.Waited) {})
-	if _, err := s.task(s.tasker(g, verb.Submitter, true), "tasks/cancel", &taskParams{ID: "j"}); err == nil || !strings.Contains(err.Error(), "it takes the role operator or admin") && !strings.Contains(err.Error(), "may not do this") {
-		t.Errorf("a submitter cancels: %v", err)
+	s.requested("j", "boss")
+	for _, role := range []verb.Role{verb.Viewer, verb.Submitter} {
+		if _, err := s.task(s.tasker(g, role, true), "tasks/cancel", &taskParams{ID: "j"}); err == nil || !strings.Contains(err.Error(), "it takes the role operator or admin") && !strings.Contains(err.Error(), " may ") {
+			t.Errorf("a %s cancels: %v", role, err)
+		}
+	}
+	s.change("own", func(*verb.Waited) {})
+	s.requested("own", string(verb.Submitter))
+	if got, err := s.task(s.tasker(g, verb.Submitter, true), "tasks/cancel", &taskParams{ID: "own"}); err != nil || got.Type != "complete" {
+		t.Errorf("their own: %+v, %v", got, err)
 	}
 	c := s.tasker(g, verb.Operator, true)
 	for range 2 { // The second one finds it stopped.
@@ -135,7 +143,7 @@ func TestACancelledTaskStopsItsJobIfTheUserMay(t *testing.T) {
 	if got, err := s.task(c, "tasks/get", &taskParams{ID: "j"}); err != nil || got.Status != "cancelled" || got.Result != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if told := s.told(); len(told) != 2 || told[0] != `stop {"by":"operator","id":"j","reason":"the task was cancelled","wait":false}` {
+	if told := s.told(); len(told) != 3 || told[0] != `stop {"by":"submitter","id":"own","reason":"the task was cancelled","wait":false}` || told[1] != `stop {"by":"operator","id":"j","reason":"the task was cancelled","wait":false}` {
 		t.Errorf("told %q", told)
 	}
 }

@@ -129,7 +129,7 @@ func (s *Server) lists(next sdk.MethodHandler) sdk.MethodHandler {
 		case *sdk.ListToolsResult:
 			list.Tools = slices.DeleteFunc(slices.Clone(list.Tools), func(t *sdk.Tool) bool {
 				v, ok := verb.Find(t.Name)
-				return !ok || !v.Permits(who(ctx).Roles)
+				return !ok || !v.MayUse(who(ctx).Roles)
 			})
 		case *sdk.ListResourcesResult:
 			list.Resources, err = s.jobs(ctx)

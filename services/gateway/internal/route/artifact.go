@@ -52,9 +52,14 @@ func artifactOf(c *call) error {
 	h.Set("ETag", `"`+a.Digest+`"`)
 	h.Set("Cache-Control", "private, no-cache")
 	c.sent = true
-	http.ServeContent(paced{c.w, http.NewResponseController(c.w), c.gateway.Write}, c.r, "", time.Time{}, blob)
+	p := &plainly{ResponseWriter: paced{c.w, http.NewResponseController(c.w), c.gateway.Write}, under: c.w}
+	http.ServeContent(p, c.r, "", time.Time{}, blob)
 	if blob.err != nil {
 		panic(http.ErrAbortHandler) // A truncated file must not look complete.
+	}
+	if p.status != 0 { // It is a range that the file does not have.
+		h.Del("Content-Disposition")
+		refuseAs(c.w, c.r, p.status, &events.Fault{Code: events.CodeInvalid, Field: "Range", Message: strings.TrimSpace(p.text.String()), Hint: fmt.Sprintf("the file has %d bytes, from 0: ask for some of them, or leave the header out", blob.size)})
 	}
 	return nil
 }

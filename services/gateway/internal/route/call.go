@@ -110,7 +110,7 @@ func (c *call) into(v any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return &events.Fault{Code: events.CodeMalformed, Message: "the input cannot be read", Cause: err.Error(), Hint: "/openapi.json says what this route takes"}
+		return &events.Fault{Code: events.CodeMalformed, Message: "the input cannot be read", Cause: events.Misfit(err), Hint: "/openapi.json says what this route takes"}
 	}
 	return nil
 }

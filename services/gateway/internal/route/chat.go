@@ -13,7 +13,7 @@ import (
 func chat(c *call) error {
 	var in verb.ChatRequest
 	if err := json.Unmarshal(c.raw, &in); err != nil {
-		return &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: err.Error(), Hint: `send {"model":"…","messages":[{"role":"user","content":"…"}]}`}
+		return &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: events.Misfit(err), Hint: `send {"model":"…","messages":[{"role":"user","content":"…"}]}`}
 	}
 	t := &turn{call: c}
 	o := &completion{turn: t, model: in.Model, usage: in.StreamOptions != nil && in.StreamOptions.IncludeUsage}

@@ -118,6 +118,9 @@ func (g *Gateway) serve(v verb.Verb) http.HandlerFunc {
 			c.r = r.WithContext(as(r.Context(), who))
 			fault = c.read()
 		}
+		if fault == nil {
+			fault = c.owned()
+		}
 		if fault != nil {
 			g.audit(c, fault)
 			refuse(w, r, fault)
@@ -153,7 +156,7 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, v *verb.Verb) (i
 	case !g.limits.Allow(who.User, 1):
 		w.Header().Set("Retry-After", "1")
 		return who, tooOften(who)
-	case v != nil && !v.Permits(who.Roles):
+	case v != nil && !v.MayUse(who.Roles):
 		return who, notPermitted(who, v)
 	}
 	return who, nil

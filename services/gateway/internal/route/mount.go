@@ -2,6 +2,7 @@ package route
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +17,8 @@ import (
 )
 
 // Mount serves another protocol at a path, behind the same checks as a route: origin, user, rate and size. Each message of a JSON-RPC
-// batch counts as a request. Its plain-text refusals are sent as problems. Requests may take as long as they need; a reader that takes nothing is disconnected.
+// batch counts as a request. Its plain-text refusals are sent as problems. Requests may take as long as they need; a reader that takes
+// nothing is disconnected, and so is a GET, which may wait for ever, when its token is no longer valid.
 func (g *Gateway) Mount(path string, serve func(http.ResponseWriter, *http.Request, identity.Identity) *events.Fault) {
 	g.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		asking, fault := g.admit(w, r, nil)
@@ -32,6 +34,12 @@ func (g *Gateway) Mount(path string, serve func(http.ResponseWriter, *http.Reque
 			refuse(w, r, &events.Fault{Code: events.CodeInternal, Message: "the connection cannot be kept open", Cause: err.Error()})
 			return
 		}
+		if r.Method == http.MethodGet {
+			ctx, cancel := context.WithCancel(r.Context())
+			defer cancel()
+			go g.revoke(ctx, asking, cancel)
+			r = r.WithContext(ctx)
+		}
 		p := &plainly{ResponseWriter: paced{w, to, g.Write}, under: w}
 		if fault := serve(p, r, asking); fault != nil {
 			refuse(w, r, fault)
@@ -39,6 +47,20 @@ func (g *Gateway) Mount(path string, serve func(http.ResponseWriter, *http.Reque
 		}
 		p.finish(r)
 	})
+}
+
+// revoke ends a request when its token is no longer valid.
+func (g *Gateway) revoke(ctx context.Context, asking identity.Identity, end func()) {
+	beat := time.NewTicker(g.Beat)
+	defer beat.Stop()
+	for g.Guard.Keeper.Valid(asking) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-beat.C:
+		}
+	}
+	end()
 }
 
 // take reads the body of a request within the limits, so that the handler gets it as a whole.

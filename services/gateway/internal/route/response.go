@@ -16,7 +16,7 @@ import (
 func respond(c *call) error {
 	var in verb.ResponseRequest
 	if err := json.Unmarshal(c.raw, &in); err != nil {
-		return &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: err.Error(), Hint: `send {"model":"…","input":"…"}`}
+		return &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: events.Misfit(err), Hint: `send {"model":"…","input":"…"}`}
 	}
 	as, err := openai.ReadResponse(&in)
 	if err != nil {

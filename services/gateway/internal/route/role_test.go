@@ -39,7 +39,7 @@ func TestEveryRouteAdmitsTheRolesOfTheTableAndNoOther(t *testing.T) {
 			stranger.Header.Set("Authorization", "Bearer token-of-nobody-123456789")
 			s.refused(stranger, http.StatusUnauthorized, events.CodeUnauthenticated)
 			for _, role := range verb.Roles() {
-				may := role == verb.Admin
+				may := role == verb.Admin || v.Own && role == verb.Submitter // Whose job it is, another test asks.
 				for _, r := range v.Roles {
 					may = may || r == role || r == verb.Viewer
 				}
@@ -53,6 +53,44 @@ func TestEveryRouteAdmitsTheRolesOfTheTableAndNoOther(t *testing.T) {
 	}
 	if routes < 30 {
 		t.Errorf("only %d routes", routes)
+	}
+}
+
+// A submitter stops their own jobs: over HTTP, from this process and where a page shows what can be done. One that is not in the log is left to
+// the scheduler.
+func TestASubmitterStopsTheirOwnJobs(t *testing.T) {
+	s := open(t, nil, nil)
+	for job, user := range map[string]string{"theirs": "boss", "no-ones": "", "mine": string(verb.Submitter)} {
+		s.state(job, events.Event{Kind: events.KindJobRequested, Data: &events.JobRequested{Request: events.Request{ID: job, Goal: "g", User: user}, Rules: events.Rules{Version: 1}}})
+	}
+	who, _ := s.keeper.Of(token(verb.Submitter))
+	for job, may := range map[string]bool{"mine": true, "waits": true, "theirs": false, "no-ones": false} {
+		want := `stop {"by":"submitter","id":"` + job + `"}`
+		for way, stop := range map[string]func() bool{
+			"over HTTP": func() bool {
+				status, body := s.ask(verb.Submitter, http.MethodPost, "/api/v1/jobs/"+job+"/stop", "")
+				return status == http.StatusOK && !strings.Contains(body, "may stop only their own jobs")
+			},
+			"in this process": func() bool {
+				_, err := s.gateway.Do(t.Context(), who, "stop", map[string]string{"id": job})
+				return err == nil
+			},
+		} {
+			if before := s.last(); stop() != may || (s.last() == want) != may || !may && s.last() != before {
+				t.Errorf("%s %s: asked %s, allowed %v", job, way, s.last(), may)
+			}
+		}
+		if job == "waits" {
+			continue
+		}
+		_, body := s.ask(verb.Submitter, http.MethodGet, "/api/v1/jobs/"+job+"/actions", "")
+		var shown verb.Actions
+		musttest.Decode(t, []byte(body), &shown)
+		for _, a := range shown.Actions {
+			if want := a.Verb == "fork" || a.Verb == "stop" && may; a.Permitted != want {
+				t.Errorf("%s: %s is permitted: %v", job, a.Verb, a.Permitted)
+			}
+		}
 	}
 }
 
@@ -277,7 +315,7 @@ func TestTheLogHasEachChangeAndEachRefusal(t *testing.T) {
 	}
 }
 
-// A page of another site reaches no route, whoever has the token.
+// A page of another site reaches no route, with any token.
 func TestAPageOfAnotherSiteReachesNoRoute(t *testing.T) {
 	s := open(t, nil, nil)
 	for _, path := range []string{"/api/v1/jobs", "/openapi.json", "/api/v1/nothing"} {

@@ -87,6 +87,35 @@ func TestAStepIsShownWithEverythingThatIsKnownOfIt(t *testing.T) {
 	s.refused(s.request(verb.Viewer, http.MethodGet, "/api/v1/jobs/j/payloads/"+strings.Repeat("a", 64), ""), http.StatusNotFound, events.CodeNotFound)
 }
 
+func TestAFileIsSentInRanges(t *testing.T) {
+	s := open(t, nil, nil)
+	s.worked("page")
+	_, whole := s.do(s.request(verb.Viewer, http.MethodGet, "/api/v1/jobs/j/artifacts/b/long.txt", ""))
+	for ranged, want := range map[string]struct {
+		status      int
+		begin, says string
+		size        int
+	}{
+		"bytes=0-1":           {http.StatusPartialContent, whole[:2], "bytes 0-1/500000", 2},
+		"bytes=499990-":       {http.StatusPartialContent, whole[499_990:], "bytes 499990-499999/500000", 10},
+		"bytes=-3":            {http.StatusPartialContent, whole[499_997:], "bytes 499997-499999/500000", 3},
+		"":                    {http.StatusOK, whole, "", 500_000},
+		"bytes=500000-500001": {http.StatusRequestedRangeNotSatisfiable, `{"type":"urn:jobgraph:fault:invalid"`, "bytes */500000", 0},
+		"lines=1":             {http.StatusRequestedRangeNotSatisfiable, `{"type":"urn:jobgraph:fault:invalid"`, "", 0},
+	} {
+		r := s.request(verb.Viewer, http.MethodGet, "/api/v1/jobs/j/artifacts/b/long.txt", "")
+		if ranged != "" {
+			r.Header.Set("Range", ranged)
+		}
+		answer, body := s.do(r)
+		refused := want.size == 0
+		if answer.StatusCode != want.status || !strings.HasPrefix(body, want.begin) || answer.Header.Get("Content-Range") != want.says || !refused && len(body) != want.size ||
+			refused == strings.HasPrefix(answer.Header.Get("Content-Disposition"), "attachment") || refused && !strings.Contains(body, "500000 bytes") {
+			t.Errorf("%s: %d %.80q %v", ranged, answer.StatusCode, body, answer.Header)
+		}
+	}
+}
+
 func TestOfALongLogTheEndIsShown(t *testing.T) {
 	s := open(t, nil, nil)
 	s.planned("j")

@@ -95,7 +95,7 @@ func decode(body []byte, into any) error {
 		err = errors.New("there is more after its end")
 	}
 	if err != nil {
-		return &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: err.Error(), Hint: `send one JSON object, {"id":"…"} at least`}
+		return &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: events.Misfit(err), Hint: `send one JSON object, {"id":"…"} at least`}
 	}
 	return nil
 }

@@ -29,22 +29,32 @@ func (v *API) signed(name string, answer handler) handler {
 	}
 }
 
-// mayEnd returns why the asker may not end a job: without the right operator, they may end only their own.
-func (v *API) mayEnd(ctx context.Context, name, id string) error {
+// mayEnd returns why the asker may not end a job: without the right operator, they may end only their own. One that waits in the
+// queue is admitted first: whose job it is, the log says.
+func (v *API) mayEnd(ctx context.Context, name string, r *verb.Ending) error {
 	who := asker.Of(ctx)
 	row, _ := verb.Find(name)
 	if who == nil || row.Permits(asker.Rights(who)) {
 		return nil
 	}
-	if err := validID(id); err != nil {
+	if err := validID(r.ID); err != nil {
 		return err
 	}
-	e, err := v.bus.Log().LastOf(ctx, id, events.KindJobRequested)
+	mine, err := who.Named(r.By)
 	if err != nil {
 		return err
 	}
-	mine, err := who.Named("")
-	if first, ok := e.Data.(*events.JobRequested); err == nil && ok && first.Request.User == mine {
+	e, err := v.bus.Log().LastOf(ctx, r.ID, events.KindJobRequested)
+	if err == nil && e.Seq == 0 && r.SubJob == "" && v.admitted(ctx, r.ID, &mine) {
+		e, err = v.bus.Log().LastOf(ctx, r.ID, events.KindJobRequested)
+	}
+	if err != nil {
+		return err
+	}
+	if e.Seq == 0 {
+		return noJob(r.ID)
+	}
+	if first, ok := e.Data.(*events.JobRequested); ok && first.Request.User == mine {
 		return nil
 	}
 	return &events.Fault{Code: events.CodeNotPermitted, Field: "id", Message: fmt.Sprintf("%s may %s only its own jobs", who.Name, name), Hint: "it takes a key with the right " + row.Needs()}

@@ -69,7 +69,7 @@ func (v *API) end(ctx context.Context, name string, body []byte, as func(*events
 	if err := decode(body, &r); err != nil {
 		return nil, err
 	}
-	if err := v.mayEnd(ctx, name, r.ID); err != nil {
+	if err := v.mayEnd(ctx, name, &r); err != nil {
 		return nil, err
 	}
 	kind, data := as(&r.StopRequested)
@@ -78,7 +78,7 @@ func (v *API) end(ctx context.Context, name string, body []byte, as func(*events
 	}
 	answer, err := v.tell(ctx, r.ID, kind, data)
 	var fault *events.Fault
-	if errors.As(err, &fault) && fault.Code == events.CodeNotFound && r.SubJob == "" && v.admitted(ctx, r.ID) {
+	if errors.As(err, &fault) && fault.Code == events.CodeNotFound && r.SubJob == "" && v.admitted(ctx, r.ID, nil) {
 		answer, err = v.tell(ctx, r.ID, kind, data)
 	}
 	if err != nil || r.Only || r.Wait != nil && !*r.Wait {

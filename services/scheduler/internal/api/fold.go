@@ -16,6 +16,10 @@ func validID(id string) error {
 	return nil
 }
 
+func noJob(id string) *events.Fault {
+	return &events.Fault{Code: events.CodeNotFound, Field: "id", Message: "no job " + id, Hint: "jobgraph list"}
+}
+
 // fold returns the current state of a job: the saved one plus the log after it. The caller owns the result.
 func (v *API) fold(ctx context.Context, id string) (*graph.Job, error) {
 	if err := validID(id); err != nil {
@@ -42,7 +46,7 @@ func (v *API) foldLog(ctx context.Context, id string) (*graph.Job, error) {
 func (v *API) foldOn(ctx context.Context, id string, job *graph.Job, after uint64) (*graph.Job, error) {
 	job, err := joblog.Advance(job, joblog.Resolved(v.bus.Log().EventsOf(ctx, id, after), v.bus.Blobs().Of(ctx, id)))
 	if err == nil && job == nil {
-		err = &events.Fault{Code: events.CodeNotFound, Field: "id", Message: "no job " + id, Hint: "jobgraph list"}
+		err = noJob(id)
 	}
 	return job, err
 }

@@ -72,7 +72,7 @@ func (k *Keeper) known(id string) bool {
 }
 
 // standing returns the status of a run after all facts published so far; "" if there is no such run. A run of a schedule that this
-// version cannot handle counts as running: whoever handles it has started it.
+// version cannot handle counts as running: the version that handles it has started it.
 func (k *Keeper) standing(ctx context.Context, id, key string) (schedule.RunStatus, error) {
 	ctx, cancel := context.WithTimeout(ctx, awaitMost)
 	defer cancel()
