@@ -67,7 +67,7 @@ func unfold(fields map[string]json.RawMessage) Faults {
 	delete(fields, "meta")
 	var meta map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &meta); err != nil {
-		return Faults{{Code: CodeInvalid, Field: "meta", Message: "wrong type or value", Cause: Misfit(err)}}
+		return Faults{{Code: CodeInvalid, Field: "meta", Message: "wrong type or value", Cause: plainjson.Misfit(err)}}
 	}
 	var faults Faults
 	for _, name := range slices.Sorted(maps.Keys(meta)) {
@@ -126,7 +126,7 @@ func (r *Request) assign(fields map[string]json.RawMessage) Faults {
 				Hint: `name one by enabled_tools and add_to_agents alone, or as "tools": {"servers": {"NAME": {}}}; a server is lent by mcpServers.NAME.lend of jobgraph.yaml`,
 			})
 		} else if err != nil {
-			faults = append(faults, Fault{Code: CodeInvalid, Field: given, Message: "wrong type or value", Cause: Misfit(err)})
+			faults = append(faults, Fault{Code: CodeInvalid, Field: given, Message: "wrong type or value", Cause: plainjson.Misfit(err)})
 		}
 	}
 	return faults

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 	"github.com/jobgraph/jobgraph/pkg/seal"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
@@ -66,7 +67,7 @@ func stamped(row *verb.Verb, who *seal.Signer, body []byte) ([]byte, error) {
 	fields := map[string]json.RawMessage{}
 	if text := bytes.TrimSpace(body); len(text) > 0 {
 		if err := json.Unmarshal(text, &fields); err != nil { // A verb that reads only its beginning would find an unchecked user in it.
-			return nil, &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: events.Misfit(err), Hint: `send one JSON object, {"id":"…"} at least`}
+			return nil, &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: plainjson.Misfit(err), Hint: `send one JSON object, {"id":"…"} at least`}
 		}
 	}
 	for _, field := range row.By {

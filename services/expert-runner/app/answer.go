@@ -9,6 +9,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/release"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -31,7 +32,7 @@ func (r *runner) runs(_ context.Context, body []byte) ([]byte, *events.Fault) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&q); len(bytes.TrimSpace(body)) > 0 && err != nil {
-		return nil, &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: events.Misfit(err), Hint: `send {}, {"id":"…"} for the runs of a job, or {"limit":…}`}
+		return nil, &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: plainjson.Misfit(err), Hint: `send {}, {"id":"…"} for the runs of a job, or {"limit":…}`}
 	}
 	if q.Limit < 0 {
 		return nil, &events.Fault{Code: events.CodeInvalid, Field: "limit", Message: "is negative", Hint: "leave it out for 500"}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
@@ -110,7 +111,7 @@ func (c *call) into(v any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return &events.Fault{Code: events.CodeMalformed, Message: "the input cannot be read", Cause: events.Misfit(err), Hint: "/openapi.json says what this route takes"}
+		return &events.Fault{Code: events.CodeMalformed, Message: "the input cannot be read", Cause: plainjson.Misfit(err), Hint: "/openapi.json says what this route takes"}
 	}
 	return nil
 }

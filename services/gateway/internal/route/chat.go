@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/openai"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/stream"
@@ -13,7 +14,7 @@ import (
 func chat(c *call) error {
 	var in verb.ChatRequest
 	if err := json.Unmarshal(c.raw, &in); err != nil {
-		return &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: events.Misfit(err), Hint: `send {"model":"…","messages":[{"role":"user","content":"…"}]}`}
+		return &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: plainjson.Misfit(err), Hint: `send {"model":"…","messages":[{"role":"user","content":"…"}]}`}
 	}
 	t := &turn{call: c}
 	o := &completion{turn: t, model: in.Model, usage: in.StreamOptions != nil && in.StreamOptions.IncludeUsage}

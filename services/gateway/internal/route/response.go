@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/openai"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/stream"
@@ -16,7 +17,7 @@ import (
 func respond(c *call) error {
 	var in verb.ResponseRequest
 	if err := json.Unmarshal(c.raw, &in); err != nil {
-		return &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: events.Misfit(err), Hint: `send {"model":"…","input":"…"}`}
+		return &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: plainjson.Misfit(err), Hint: `send {"model":"…","input":"…"}`}
 	}
 	as, err := openai.ReadResponse(&in)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 )
 
 func TestAValueOfAnotherTypeIsNamedInWordsOfJSON(t *testing.T) {
@@ -30,7 +31,7 @@ func TestAValueOfAnotherTypeIsNamedInWordsOfJSON(t *testing.T) {
 		Ref struct{ At uint8 }
 	}
 	for body, want := range map[string]string{`{"ref":{"at":300}}`: "Ref.At: the number 300 does not fit", `{"ref":{"at":"x"}}`: "Ref.At: a string instead of a number"} {
-		if got := events.Misfit(json.Unmarshal([]byte(body), &into)); !strings.EqualFold(got, want) {
+		if got := plainjson.Misfit(json.Unmarshal([]byte(body), &into)); !strings.EqualFold(got, want) {
 			t.Errorf("%s: %s, want %s", body, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package events
+package plainjson
 
 import (
 	"encoding"
