@@ -151,7 +151,7 @@ func TestARequestOfTheGatewayHasTheRightsOfItsUser(t *testing.T) {
 	n := gateway.Names()
 	for what, c := range map[string]struct{ verb, body string }{
 		"an approval":      {"answer", `{"id":"` + v.job + `","request":"q","answer":{"approved":true},"by":"sam"}`},
-		"a stop":           {"stop", `{"id":"` + v.job + `","by":"sam"}`},
+		"a stop":           {"stop", `{"id":"` + v.job + `","by":"eve"}`}, // It is sam's.
 		"a plan operation": {"plan.mark_step", `{"plan_id":"job:` + v.job + `","step_id":"a","step_status":"completed","by":"sam"}`},
 	} {
 		ask := func(rights ...string) *events.Fault {
@@ -177,6 +177,9 @@ func TestARequestOfTheGatewayHasTheRightsOfItsUser(t *testing.T) {
 	}
 	if err := gateway.Answer(bus.WithRights(t.Context(), "approver"), v.job, v.request, map[string]bool{"approved": true}, "sam"); err != nil {
 		t.Errorf("an approver does not approve: %v", err)
+	}
+	if _, fault, err := gateway.Bus().Services().Request(ctx, n.API("stop"), []byte(`{"id":"`+v.job+`","by":"sam"}`)); fault != nil || err != nil || s.status(v) != events.Stopped {
+		t.Errorf("sam does not stop his own job: %v %v", fault, err)
 	}
 }
 
