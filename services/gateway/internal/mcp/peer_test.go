@@ -123,7 +123,9 @@ func TestTheStreamOfARevokedTokenEnds(t *testing.T) {
 	way := &sdk.StreamableClientTransport{Endpoint: g.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer(token(verb.Viewer))}, DisableStandaloneSSE: true}
 	c := musttest.Get(sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(t.Context(), way, &sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"}))(t)
 	defer func() { _ = c.Close() }() // Its token is gone.
-	r := musttest.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, g.URL+"/mcp", http.NoBody))(t)
+	ctx, cancel := context.WithTimeout(t.Context(), musttest.Patience)
+	defer cancel()
+	r := musttest.Get(http.NewRequestWithContext(ctx, http.MethodGet, g.URL+"/mcp", http.NoBody))(t)
 	for name, value := range map[string]string{"Authorization": "Bearer " + token(verb.Viewer), "Accept": "text/event-stream", "Mcp-Session-Id": c.ID(), "Mcp-Protocol-Version": "2025-11-25"} {
 		r.Header.Set(name, value)
 	}
