@@ -50,6 +50,20 @@ func (w *ports) last(t *testing.T) *events.SubJobReported {
 	return r
 }
 
+// The budget does not cut off the wording of a result that has been paid for.
+func TestAResultIsPutIntoWordsEvenWhenTheBudgetIsUsedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, m := finisher("x")
+		m.says = ""
+		work := done(1)
+		work.Budget = events.Spent{Tokens: 1}
+		musttest.Do(t, w.run(t, nil, w.finishing(t, work)))
+		if r := w.last(t); m.calls != 2 || r.Tokens != 20 {
+			t.Errorf("%d calls, %+v", m.calls, r)
+		}
+	})
+}
+
 func TestAModelPutsTheResultIntoWordsAndWhatItCostIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, m := finisher("x")

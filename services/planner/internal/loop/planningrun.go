@@ -219,6 +219,9 @@ func (t *planningRun) run() (verdict, error) {
 		case planning.Await:
 			fact, err = t.await(&c)
 		default:
+			if t.exhausted(&c) {
+				return t.overspent(), nil
+			}
 			fact, err = t.ask(&c)
 		}
 		if errors.Is(err, errAnew) {

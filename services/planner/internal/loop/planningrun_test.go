@@ -47,6 +47,7 @@ type tongue struct {
 	off   error
 	keys  map[string]bool
 	heard string // The last prompt.
+	costs float64
 }
 
 func (m *tongue) Name(*events.Request) string { return "tongue" }
@@ -62,7 +63,7 @@ func (m *tongue) Ask(ctx context.Context, q *Question) (planning.Fact, error) {
 	if err := lease.Pause(ctx, m.takes); err != nil {
 		return planning.Fact{}, err
 	}
-	return planning.Fact{Kind: planning.Answered, Text: m.says, Spent: events.Spent{Tokens: 10}}, m.off
+	return planning.Fact{Kind: planning.Answered, Text: m.says, Spent: events.Spent{Tokens: 10, CostUSD: m.costs}}, m.off
 }
 
 // goal is planning work without a plan.
@@ -83,6 +84,44 @@ func TestAGoalBecomesAGraphByAModelAndWhatItCostIsTold(t *testing.T) {
 			t.Errorf("%+v", d)
 		}
 	})
+}
+
+// What the job may still spend bounds the calls of a planning run, like those of an agent: the answer that uses it up is the last one.
+func TestPlanningEndsWhenTheBudgetIsUsedUp(t *testing.T) {
+	for name, test := range map[string]struct {
+		left  events.Spent
+		says  string
+		calls int
+		code  events.Code
+	}{
+		"tokens":                 {events.Spent{Tokens: 10}, "I would rather not.", 1, events.CodeBudget},
+		"cost":                   {events.Spent{CostUSD: 0.5}, "I would rather not.", 1, events.CodeBudget},
+		"more than that":         {events.Spent{Tokens: 11, CostUSD: 0.6}, "I would rather not.", 2, events.CodeMalformed},
+		"no limit":               {events.Spent{}, "I would rather not.", 2, events.CodeMalformed},
+		"used up by a good plan": {events.Spent{Tokens: 1}, onePlan, 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newPorts("x")
+				m := &tongue{says: test.says, costs: 0.5}
+				w.model = m
+				work := goal()
+				work.Budget = test.left
+				musttest.Do(t, w.run(t, nil, w.delivery(t, work)))
+				var code events.Code
+				spent := events.Spent{}
+				switch d := w.facts[0].Data.(type) {
+				case *events.PlanRejected:
+					code, spent = d.Faults[0].Code, d.Spent
+				case *events.GraphCreated:
+					spent = d.Spent
+				}
+				if m.calls != test.calls || code != test.code || spent.Tokens != int64(10*test.calls) {
+					t.Errorf("%d calls, %s, %+v", m.calls, code, spent)
+				}
+			})
+		})
+	}
 }
 
 func TestAModelThatAlwaysTalksNonsenseEndsInARejectionThatKeepsTheText(t *testing.T) {
