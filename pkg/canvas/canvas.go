@@ -89,6 +89,7 @@ type subjob struct {
 type Canvas struct {
 	job      *graph.Job
 	created  time.Time
+	user     string
 	now      events.Event // The last event, without its data.
 	facts    []fact
 	moves    []move
@@ -113,6 +114,9 @@ func (c *Canvas) Take(e *events.Event) error {
 	}
 	if c.job == nil {
 		c.created, c.places = e.Time, map[string]int{}
+		if first, ok := e.Data.(*events.JobRequested); ok {
+			c.user = first.Request.User
+		}
 	}
 	c.job = job
 	c.now = events.Event{Seq: e.Seq, Time: e.Time, Kind: e.Kind}

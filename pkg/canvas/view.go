@@ -31,7 +31,7 @@ func (c *Canvas) Since(seq uint64) verb.Graph {
 func (c *Canvas) Graph() verb.Graph {
 	view := c.job.View()
 	g := verb.Graph{
-		JobID: view.ID, Status: view.Status, PlanVersion: view.PlanVersion, SubJobs: []verb.Node{}, Title: view.Title, Goal: view.Goal,
+		JobID: view.ID, Status: view.Status, PlanVersion: view.PlanVersion, SubJobs: []verb.Node{}, Title: view.Title, Goal: view.Goal, User: c.user,
 		Seq: c.now.Seq, Time: c.now.Time, Created: c.created, Ended: view.Ended, Edges: [][]int{}, Counts: map[string]int{},
 		Cost: &verb.Cost{Tokens: view.Cost.Tokens, CostUSD: view.Cost.CostUSD}, Versions: slices.Clone(c.versions),
 	}

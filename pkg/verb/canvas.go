@@ -16,6 +16,8 @@ type Graph struct {
 	// Title and Goal are those of the job; Goal is cut.
 	Title string `json:"title,omitempty"`
 	Goal  string `json:"goal,omitempty"`
+	// User is the user for whom the job runs.
+	User string `json:"user,omitempty"`
 	// Seq is the last event of the log that the graph contains, and Time its time; Head is the last event there is.
 	Seq  uint64    `json:"seq,omitempty"`
 	Time time.Time `json:"time,omitzero"`

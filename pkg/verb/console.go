@@ -153,10 +153,12 @@ type PayloadRef struct {
 
 // Me is the user who asks. Verbs are those that the roles permit.
 type Me struct {
-	User    string   `json:"user,omitempty"`
-	Name    string   `json:"name"`
-	Roles   []Role   `json:"roles"`
-	Verbs   []string `json:"verbs"`
+	User  string   `json:"user,omitempty"`
+	Name  string   `json:"name"`
+	Roles []Role   `json:"roles"`
+	Verbs []string `json:"verbs"`
+	// Own are the verbs that this user may use for their own jobs alone.
+	Own     []string `json:"own,omitempty"`
 	Version string   `json:"version"`
 }
 

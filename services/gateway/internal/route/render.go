@@ -149,8 +149,12 @@ func (a *attachment) Write(p []byte) (int, error) {
 func me(c *call) error {
 	out := verb.Me{User: c.who.User, Name: c.who.Name(), Roles: c.who.Roles, Verbs: []string{}, Version: c.gateway.Version}
 	for _, v := range verb.All() {
-		if v.Path != "" && v.Permits(c.who.Roles) {
+		switch {
+		case v.Path == "":
+		case v.Permits(c.who.Roles):
 			out.Verbs = append(out.Verbs, v.Name)
+		case v.MayUse(c.who.Roles):
+			out.Own = append(out.Own, v.Name)
 		}
 	}
 	return c.reply(out)

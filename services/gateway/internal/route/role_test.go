@@ -86,6 +86,11 @@ func TestASubmitterStopsTheirOwnJobs(t *testing.T) {
 		_, body := s.ask(verb.Submitter, http.MethodGet, "/api/v1/jobs/"+job+"/actions", "")
 		var shown verb.Actions
 		musttest.Decode(t, []byte(body), &shown)
+		_, body = s.ask(verb.Submitter, http.MethodGet, "/api/v1/jobs/"+job+"/graph", "")
+		var drawn verb.Graph
+		if musttest.Decode(t, []byte(body), &drawn); (drawn.User == string(verb.Submitter)) != may {
+			t.Errorf("the page of %s takes it for a job of %q", job, drawn.User)
+		}
 		for _, a := range shown.Actions {
 			if want := a.Verb == "fork" || a.Verb == "stop" && may; a.Permitted != want {
 				t.Errorf("%s: %s is permitted: %v", job, a.Verb, a.Permitted)

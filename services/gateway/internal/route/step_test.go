@@ -3,6 +3,7 @@ package route_test
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -219,6 +220,14 @@ func TestAPageKnowsWhoAsks(t *testing.T) {
 	m := read[verb.Me](s, "/api/v1/me")
 	if m.Name != "viewer" || len(m.Roles) != 1 || len(m.Verbs) < 20 || strings.Contains(strings.Join(m.Verbs, " "), "stop") || m.Version != "v1.2.3" {
 		t.Errorf("%+v", m)
+	}
+	for role, want := range map[verb.Role]string{verb.Viewer: "", verb.Submitter: "stop", verb.Operator: "", verb.Admin: ""} {
+		_, body := s.ask(role, http.MethodGet, "/api/v1/me", "")
+		var m verb.Me
+		musttest.Decode(t, []byte(body), &m)
+		if own := strings.Join(m.Own, " "); own != want || slices.Contains(m.Verbs, "stop") != (role == verb.Operator || role == verb.Admin) {
+			t.Errorf("%s: %+v", role, m)
+		}
 	}
 }
 

@@ -31,9 +31,9 @@ export const api = {
     for (const f of this.heard) f();
   },
 
-  /** may reports whether the reader's roles permit a verb; the gateway has the last word. */
-  may(verb: string): boolean {
-    return !this.me || this.me.verbs.includes(verb);
+  /** may reports whether the reader's roles permit a verb, for jobs of this user; the gateway has the last word. */
+  may(verb: string, user?: string): boolean {
+    return !this.me || this.me.verbs.includes(verb) || !!user && user === this.me.user && !!this.me.own?.includes(verb);
   },
 
   get<T>(path: string, signal?: AbortSignal): Promise<T> {

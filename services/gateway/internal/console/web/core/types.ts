@@ -21,7 +21,7 @@ export interface Version { plan_version: number; seq: number; time: string; tota
 export interface Open { request: string; subjob: string; kind: string; user?: string; expires?: string; }
 
 export interface Graph {
-  job_id: string; status: string; title?: string; goal?: string; seq: number; time: string; head: number; created: string; ended?: string;
+  job_id: string; status: string; title?: string; goal?: string; user?: string; seq: number; time: string; head: number; created: string; ended?: string;
   plan_version: number; width: number; height: number; subjobs: Node[]; edges: Edge[]; planning?: Node; finalizing?: Node; replaced?: Node[];
   counts?: Record<string, number>; cost?: { tokens?: number; cost_usd?: number }; versions?: Version[]; questions?: Open[]; partial?: boolean;
 }
@@ -78,4 +78,4 @@ export interface Step {
 
 export interface Blocker { subjob?: string; code: string; message: string; unblock?: string; }
 
-export interface Me { user?: string; name: string; roles: string[]; verbs: string[]; version: string; }
+export interface Me { user?: string; name: string; roles: string[]; verbs: string[]; own?: string[]; version: string; }

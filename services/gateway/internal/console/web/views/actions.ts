@@ -182,7 +182,7 @@ export class Menu {
   }
 
   bar(g: Graph): Child {
-    const list = (this.store.at ? ["fork"] : jobDeeds(g)).filter((d) => api.may(deeds[d].verb)); // In the past only a fork is possible.
+    const list = (this.store.at ? ["fork"] : jobDeeds(g)).filter((d) => api.may(deeds[d].verb, g.user)); // In the past only a fork is possible.
     const open = (d: string) => {
       this.act = new Act(this.store, deeds[d], "", () => this.close());
       focusForm();
@@ -218,7 +218,7 @@ export class ActionPanel {
     if (this.act) return this.act.view();
     const list = this.store.at ? (n.id.startsWith("~") ? [] : ["forkStep"]) : stepDeeds(g, n);
     const refused = (d: string) => (this.store.at ? undefined : known.find((a) => a.verb === deeds[d].verb && !a.possible)?.reason);
-    return h("div", { class: "row actions" }, list.filter((d) => api.may(deeds[d].verb)).map((d) => h("button", { key: d, "data-action": deeds[d].verb, class: "small", disabled: !!refused(d), title: refused(d), onclick: () => {
+    return h("div", { class: "row actions" }, list.filter((d) => api.may(deeds[d].verb, g.user)).map((d) => h("button", { key: d, "data-action": deeds[d].verb, class: "small", disabled: !!refused(d), title: refused(d), onclick: () => {
       this.act = new Act(this.store, deeds[d], this.step, close);
       focusForm();
     } }, deeds[d].text)));
