@@ -31,8 +31,8 @@ const (
 	CodeLifeCycle        Code = "life_cycle_exhausted"      // A SubJob may not be split again, or the attempts are used up.
 	CodeBudget           Code = "budget_exceeded"           // Tokens, cost, steps or rounds are used up.
 	CodeDeadline         Code = "deadline_exceeded"         // The job's deadline has passed.
-	CodeTimeout          Code = "timeout"                   // A SubJob ran longer than allowed.
-	CodeCancelled        Code = "cancelled"                 // The SubJob was stopped while it ran.
+	CodeTimeout          Code = "timeout"                   // A SubJob ran longer than allowed, or a command longer than --timeout.
+	CodeCancelled        Code = "cancelled"                 // The SubJob was stopped while it ran, or a signal ended the command.
 	CodeFailedByHand     Code = "failed_by_request"         // The failure was requested.
 	CodeUnavailable      Code = "unavailable"               // The bus, a model or a required service is unreachable.
 	CodeNotPermitted     Code = "not_permitted"             // The sender lacks the right, or a model or its provider declines; an expert that reports it is not tried again.

@@ -89,7 +89,7 @@ func unfold(fields map[string]json.RawMessage) Faults {
 func malformedRequest(body []byte, err error) Fault {
 	f := Fault{Code: CodeMalformed, Message: "a job request is one JSON object", Hint: `send {"goal":"…"}`}
 	if err != nil {
-		f.Cause = err.Error()
+		f.Cause = plainjson.Misfit(err)
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
 		f.Message = "the job request is empty"

@@ -138,7 +138,7 @@ func serve(sys System, program Program, settings Settings) int {
 		"nats", settings.NATS)
 	go GiveBack(life.work) // Ends with the process.
 	go life.watch(sys.Signals, settings.DrainTimeout, func(first os.Signal) {
-		p.Log.Info("draining", "signal", first.String(), "timeout", settings.DrainTimeout)
+		p.Log.Info("draining", "signal", first.String(), "timeout", settings.DrainTimeout.String())
 		p.Health.Block("drain", "draining since "+first.String())
 	})
 	err = life.run(func(ctx context.Context) error { return program.Run(ctx, p) })

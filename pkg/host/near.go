@@ -19,7 +19,7 @@ func Near(name string, names []string) []string {
 		if len(name) >= 4 && strings.HasPrefix(other, name) {
 			d = 0
 		}
-		if d <= max(2, len(name)/4) {
+		if d <= max(2, len(name)/4) && d < max(len(name), len(other)) { // A name that shares no character is not meant.
 			list = append(list, scored{other, d})
 		}
 	}
@@ -40,7 +40,7 @@ var elsewhere = map[string][]string{
 	"description": {"context", "goal"}, "name": {"title", "id"}, "criteria": {"completion_criteria"}, "acceptance": {"completion_criteria"},
 	"donewhen": {"completion_criteria"}, "steps": {"subjobs"}, "tasks": {"subjobs"}, "nodes": {"subjobs"}, "condition": {"when"}, "if": {"when"},
 	"retry": {"retries"}, "attempts": {"retries"}, "maxretries": {"retries"}, "schema": {"output_schema"}, "system": {"prompt"},
-	"systemprompt": {"prompt"}, "llm": {"model"}, "environment": {"env"}, "apikey": {"api_key"}, "url": {"base_url", "endpoint"},
+	"systemprompt": {"prompt"}, "llm": {"model"}, "environment": {"env"}, "apikey": {"api_key", "key"}, "url": {"base_url", "endpoint"},
 }
 
 // Meant returns the field that a name most likely refers to: the equivalent of another tool's field, else the one with the most

@@ -49,6 +49,7 @@ func (g views) missing(ctx context.Context, c *client.Client, job string, err er
 func (g views) events(ctx context.Context, c *client.Client, job string, from uint64, follow, transitions bool) error {
 	log := c.Events(ctx, job, 0)
 	if follow {
+		g.app.followed()
 		log = c.Watch(ctx, job, 0)
 	}
 	if transitions {

@@ -41,10 +41,13 @@ type folder struct {
 	experts []string // The folder experts/, if it has cards.
 }
 
+// folderConfig is the configuration file of a folder.
+const folderConfig = "jobgraph.yaml"
+
 // look finds the files of a folder.
 func look(dir string) folder {
 	found := folder{dir: dir}
-	if path := filepath.Join(dir, "jobgraph.yaml"); regular(path) {
+	if path := filepath.Join(dir, folderConfig); regular(path) {
 		found.config = path
 	}
 	path := filepath.Join(dir, "experts")
@@ -69,7 +72,7 @@ func (d folder) empty() bool { return d.config == "" && len(d.experts) == 0 }
 func (d folder) names(cards int) string {
 	var parts []string
 	if d.config != "" {
-		parts = append(parts, "jobgraph.yaml")
+		parts = append(parts, folderConfig)
 	}
 	if len(d.experts) > 0 {
 		parts = append(parts, "experts/")

@@ -27,6 +27,8 @@ type app struct {
 	soft, hard context.Context
 	// endTimer stops the timer of --timeout.
 	endTimer context.CancelFunc
+	// unread ends soft because the reader of the output has gone; nil outside of Main.
+	unread func()
 	// unreached is why the bus could not be reached when a short job id was looked up; else nil.
 	unreached error
 	commands
@@ -84,6 +86,7 @@ func Main(sys System) int {
 	unread := func() { endSoft(errUnread) }
 	sys.Stdout, sys.Stderr = pipe{sys.Stdout, unread}, pipe{sys.Stderr, unread}
 	a := newApp(soft, hard, sys)
+	a.unread = unread
 	root := a.root()
 	root.SetArgs(sys.Args)
 	err := root.ExecuteContext(soft)
@@ -154,7 +157,7 @@ func (a *app) root() *cobra.Command {
 	strict(root)
 	a.shortIDs(root, "")
 	a.completeFlags(root)
-	root.InitDefaultCompletionCmd()
+	completions(root)
 	exemplify(root, "", examples())
 	fitHelp(root)
 	return root
@@ -162,6 +165,17 @@ func (a *app) root() *cobra.Command {
 
 func (a *app) operateCommands() []*cobra.Command {
 	return []*cobra.Command{a.operations.initCommand(), a.operations.doctorCommand(), a.operations.fsckCommand(), a.operations.modelCommand(), a.folders.command(), a.experts.toolsCommand(), a.operations.configCommand(), a.operations.importConfigCommand(), a.deadLetters.command(), a.operations.mcpCommand(), a.operations.benchCommand(), a.operations.versionCommand()}
+}
+
+// completions adds the commands that print completion scripts; like other groups theirs refuses what it does not have.
+func completions(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() } // Arguments of a command that does not run are not checked.
+			strict(c)
+		}
+	}
 }
 
 // strict makes every error about arguments a usage error, and a group without a subcommand print its help.
@@ -252,17 +266,16 @@ func (a *app) report(err error) {
 	if err == nil || errors.As(err, &silent) {
 		return
 	}
-	text, faults := err.Error(), faultsOf(err)
+	text, faults, code := err.Error(), faultsOf(err), events.CodeInternal
 	switch cause := context.Cause(a.soft); {
 	case errors.Is(cause, errUnread):
 		return
-	case errors.Is(cause, errInterrupted):
-		text, faults = "interrupted", nil
-	case errors.Is(cause, errTimeout):
-		text, faults = "timeout: "+a.timeout.String()+" have passed", nil
+	case errors.Is(cause, errInterrupted), errors.Is(cause, errTimeout):
+		text, code = a.ending()
+		faults = nil
 	}
 	if a.machine() {
-		var value any = events.Fault{Code: events.CodeInternal, Message: text}
+		var value any = events.Fault{Code: code, Message: text}
 		switch {
 		case len(faults) == 1:
 			value = faults[0]
@@ -286,6 +299,14 @@ func (a *app) report(err error) {
 		}
 		a.complain(line)
 	}
+}
+
+// ending says in words and as a code why the command ended before its work was done: by a signal or by --timeout.
+func (a *app) ending() (string, events.Code) {
+	if errors.Is(context.Cause(a.soft), errTimeout) {
+		return "timeout: " + a.timeout.String() + " have passed", events.CodeTimeout
+	}
+	return "interrupted", events.CodeCancelled
 }
 
 func (a *app) complain(text string) {

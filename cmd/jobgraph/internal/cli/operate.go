@@ -90,8 +90,11 @@ func (g operations) initialize(s bus.Streams, unsigned bool) error {
 
 func (g operations) configCommand() *cobra.Command {
 	validate := &cobra.Command{
-		Use: "validate [FILE]", Short: "Check the settings in environment and configuration file, and the experts that it names", Args: cobra.MaximumNArgs(1),
+		Use: "validate [FILE]", Short: "Check the settings in environment and configuration file, jobgraph.yaml of this folder if none is given, and the experts that it names", Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 && g.app.settings.Config == "" && regular(folderConfig) {
+				args = []string{folderConfig}
+			}
 			if len(args) == 1 {
 				g.app.config = args[0]
 				if err := g.app.check(g.app); err != nil {

@@ -384,15 +384,11 @@ func (g runs) runOn(c *client.Client, r events.Request, f *runFlags) error {
 	talk, quiet := g.app.views.listen(g.app.soft, c, id)
 	defer quiet()
 	h, err := g.follow(c, id, r.User, talk)
-	if cause := context.Cause(g.app.soft); cause != nil {
-		if f.stop {
-			g.stopNow(c, id)
-		} else {
-			g.app.note("job %s goes on; `jobgraph watch %s` shows it, `jobgraph stop %s` stops it", id, id, id)
-			if printErr := g.app.printf("%s\n", id); printErr != nil {
-				return printErr
-			}
-		}
+	switch cut := context.Cause(g.app.soft) != nil; {
+	case cut && f.stop:
+		g.stopNow(c, id)
+	case cut && err != nil:
+		return g.detach(id, err)
 	}
 	if err != nil {
 		return err
@@ -407,16 +403,6 @@ func (g runs) answered(receipt *client.Receipt) {
 		g.app.note("it answers request %s of job %s, which continues; --new makes a new job", receipt.Answered, receipt.JobID)
 	case open != nil:
 		g.app.note("it is a new job: job %s still asks (request %s), and this is no answer, since %s", open.JobID, open.Request, open.Reason)
-	}
-}
-
-// stopNow stops a job within the short time that is left.
-func (g runs) stopNow(c *client.Client, id string) {
-	ctx, cancel := context.WithTimeout(g.app.hard, 10*time.Second)
-	defer cancel()
-	err := c.Stop(ctx, id, events.StopRequested{Reason: "interrupted", By: g.app.by()})
-	if err != nil && !errors.Is(err, bus.ErrConflict) {
-		g.app.note("job %s was not stopped: %v", id, err)
 	}
 }
 

@@ -24,6 +24,8 @@ type System struct {
 	Size func() (width, height int, ok bool)
 	// Columns returns the width of the terminal behind Stderr; 0 if it is not a terminal.
 	Columns func() int
+	// Unread calls a function once when the reader of Stdout has gone. It returns at once; nil if that cannot be known.
+	Unread func(gone func())
 	// Typing is true if Stdin is a terminal.
 	Typing bool
 	// Now returns the current time.
@@ -40,7 +42,8 @@ func OS() System {
 	return System{
 		Sandbox: box, Name: os.Args[0],
 		System: host.OS(), Stdin: os.Stdin, Now: time.Now, Typing: term.IsTerminal(int(os.Stdin.Fd())),
-		Size: func() (int, int, bool) { return size(os.Stdout) },
+		Size:   func() (int, int, bool) { return size(os.Stdout) },
+		Unread: func(gone func()) { go awaitUnread(os.Stdout, gone) }, // Ends with the reader, or with the process.
 		Columns: func() int {
 			width, _, _ := size(os.Stderr)
 			return width

@@ -38,6 +38,7 @@ func (g views) tailCommand() *cobra.Command {
 						return err
 					}
 				}
+				g.app.followed()
 				return g.tail(ctx, c, t, from)
 			})
 		},

@@ -185,11 +185,11 @@ func (g runs) announce(k *stack.Stack, token string, secured *secure.Layout) err
 	if w.NATS != "" && secured != nil {
 		text += fmt.Sprintf("try\n  set -a; . %s\n  jobgraph list\n", secured.Env(secure.DefaultTenant, "client"))
 	} else if w.NATS != "" {
-		server := ""
-		if w.NATS != host.DefaultURL {
-			server = " -s " + w.NATS
+		cards, err := g.catalogue(k)
+		if err != nil {
+			return err
 		}
-		text += fmt.Sprintf("try\n  jobgraph%s plan template > plan.json\n  jobgraph%s submit --plan plan.json\n  jobgraph%s list\n", server, server, server)
+		text += attempts(w.NATS, cards)
 	}
 	return g.app.printf("%s", text)
 }

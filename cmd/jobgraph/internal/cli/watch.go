@@ -33,6 +33,7 @@ func (g views) watchCommand() *cobra.Command {
 				if err := g.admission(ctx, c, job); err != nil {
 					return err
 				}
+				g.app.followed()
 				h, err := g.watchLive(ctx, c, job, from, live)
 				if err != nil {
 					return err

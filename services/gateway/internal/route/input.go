@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/identity"
 )
@@ -193,7 +194,7 @@ func (c *call) body() *events.Fault {
 		if at := (*json.SyntaxError)(nil); errors.As(err, &at) {
 			fault.Cause = fmt.Sprintf("byte %d: %s", at.Offset, err)
 		} else if err != nil {
-			fault.Cause = err.Error()
+			fault.Cause = plainjson.Misfit(err)
 		}
 		return fault
 	}

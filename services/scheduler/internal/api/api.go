@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"reflect"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
@@ -96,9 +97,20 @@ func decode(body []byte, into any) error {
 		err = errors.New("there is more after its end")
 	}
 	if err != nil {
-		return &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: plainjson.Misfit(err), Hint: `send one JSON object, {"id":"…"} at least`}
+		return &events.Fault{Code: events.CodeMalformed, Message: "the request cannot be read", Cause: plainjson.Misfit(err), Hint: wanted(into)}
 	}
 	return nil
+}
+
+// wanted says what to send in place of a request that cannot be read, with the id where the verb takes one.
+func wanted(into any) string {
+	t := reflect.TypeOf(into).Elem()
+	if t.Kind() == reflect.Struct {
+		if _, takesID := t.FieldByName("ID"); !takesID {
+			return "send one JSON object; docs/nats.md has an example of each request"
+		}
+	}
+	return `send one JSON object, {"id":"…"} at least`
 }
 
 func (v *API) submit(ctx context.Context, body []byte) (any, error) {
