@@ -53,7 +53,7 @@ func (c *call) ask(name string, in any) ([]byte, error) {
 	if fault != nil {
 		return nil, refusalOf(fault, answer)
 	}
-	return answer, err
+	return answer, c.gateway.Client.Unanswered(name, err)
 }
 
 // refusal is a fault of a service, with all further faults.
