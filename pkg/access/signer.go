@@ -39,24 +39,6 @@ func (i *Identity) signer() (s seal.Signer, ok bool) {
 	return s, true
 }
 
-// RoleOf returns the role of the identity behind a signer: a list of signers does not name it, but what a key may sign differs from role
-// to role. Only scheduler and admin may sign the same; the scheduler is the one of that name.
-func RoleOf(s *seal.Signer) Role {
-	switch {
-	case slices.Contains(s.Facts, seal.Any) && s.Name == string(Scheduler):
-		return Scheduler
-	case slices.Contains(s.Facts, seal.Any):
-		return Admin
-	case len(s.Facts) > 0:
-		return Planner
-	case slices.Contains(s.Users, seal.Any):
-		return Gateway
-	case len(s.Rights) > 0:
-		return Client
-	}
-	return Runner
-}
-
 // Signers returns the keys of a tenant whose signatures count, and those whose signatures counted before.
 func (t *Tenant) Signers() seal.Signers {
 	list := seal.Signers{Since: t.Since, Journals: t.Journals}

@@ -20,7 +20,7 @@ func TestTheRoleOfASignerFollowsFromWhatItMaySign(t *testing.T) {
 	signers := tenant.Signers().Signers
 	for at := range signers {
 		i := slices.IndexFunc(tenant.Identities, func(i access.Identity) bool { return i.Name == signers[at].Name })
-		if got := access.RoleOf(&signers[at]); got != tenant.Identities[i].Role {
+		if got := access.Role(signers[at].Role()); got != tenant.Identities[i].Role {
 			t.Errorf("%s has the role %s, not %s", signers[at].Name, got, tenant.Identities[i].Role)
 		}
 	}

@@ -50,12 +50,12 @@ func callVerb(ctx context.Context, c *Client, name string, request any) (answer 
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	answer, fault, err = c.bus.Services().Request(ctx, c.Names().API(name), body)
-	return answer, fault, c.Unanswered(name, err)
+	return answer, fault, MissingService(c.Names(), name, err)
 }
 
-// Unanswered adds to the error of a request for a verb which service is missing, as an events.Fault, if none has answered. It returns
+// MissingService adds to the error of a request for a verb which service is missing, as an events.Fault, if none has answered. It returns
 // other errors, and nil, unchanged.
-func (c *Client) Unanswered(name string, err error) error {
+func MissingService(n events.Names, name string, err error) error {
 	if !errors.Is(err, bus.ErrUnavailable) {
 		return err
 	}
@@ -64,6 +64,6 @@ func (c *Client) Unanswered(name string, err error) error {
 		service = v.On
 	}
 	return fmt.Errorf("%w: %w", err, &events.Fault{
-		Code: events.CodeUnavailable, Message: "no " + service + " answers on " + c.Names().API(name), Hint: "start one: jobgraph up, or the " + service + " service",
+		Code: events.CodeUnavailable, Message: "no " + service + " answers on " + n.API(name), Hint: "start one: jobgraph up, or the " + service + " service",
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jobgraph/jobgraph/pkg/access"
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
@@ -50,8 +49,11 @@ func Open(ctx context.Context, p *host.Process, given *bus.Bus) (*bus.Bus, error
 	return b, nil
 }
 
+// runner is the role of runners.
+const runner = "runner"
+
 // roles are the roles that the services need on a bus with roles, by the name of the service.
-var roles = map[string]access.Role{"scheduler": access.Scheduler, "planner": access.Planner, "gateway": access.Gateway, "expert-runner": access.Runner}
+var roles = map[string]string{"scheduler": "scheduler", "planner": "planner", "gateway": "gateway", "expert-runner": runner}
 
 // CheckRole logs once that a service has the key of another role, and keeps the process not ready until the list of signers says
 // otherwise. An admin may do everything. Without a list of signers nothing is known of roles. A runner that is not on the list is only
@@ -63,7 +65,7 @@ func CheckRole(p *host.Process, b *bus.Bus) {
 	}
 	const hint = "give it the environment file of an identity with that role (NATS_NKEY, NATS_INBOX_PREFIX); `jobgraph init --secure DIR` lists them"
 	wrong := misfit(b, p.Name, need)
-	if need == access.Runner && b.Unlisted() { // Lists of earlier releases name no runners.
+	if need == runner && b.Unlisted() { // Lists of earlier releases name no runners.
 		p.Log.Warn(wrong, "hint", hint+", and renews a list of an earlier release, which has no runners")
 		return
 	}
@@ -79,12 +81,12 @@ func CheckRole(p *host.Process, b *bus.Bus) {
 }
 
 // misfit says that the key of a connection is not that of the role that a service needs; "" if it is, or may be.
-func misfit(b *bus.Bus, service string, need access.Role) string {
+func misfit(b *bus.Bus, service, need string) string {
 	who, listed := b.Self()
-	switch has := access.RoleOf(&who); {
+	switch has := who.Role(); {
 	case b.Unlisted():
 		return fmt.Sprintf("the key is none of those on the list of signers, as that of a viewer or of a removed identity; %s needs the role %s", service, need)
-	case listed && has != need && has != access.Admin:
+	case listed && has != need && has != "admin":
 		return fmt.Sprintf("the key is that of %s, whose role is %s; %s needs the role %s", who.Name, has, service, need)
 	}
 	return ""

@@ -43,7 +43,7 @@ func (s *site) queued(path, body, session string) (job string, answer reply, tol
 	if took := time.Since(begun); took > 4*time.Second {
 		s.Errorf("%s is answered after %s", body, took)
 	}
-	if err := json.Unmarshal([]byte(text), &told); err != nil || answer.StatusCode != 503 || told.Error.Code != "unavailable" || answer.Header.Get("Retry-After") == "" {
+	if err := json.Unmarshal([]byte(text), &told); err != nil || answer.StatusCode != http.StatusServiceUnavailable || told.Error.Code != "unavailable" || answer.Header.Get("Retry-After") == "" {
 		s.Fatalf("%s: %d %v %s", body, answer.StatusCode, answer.Header, text)
 	}
 	return answer.Header.Get("Jobgraph-Job"), answer, told
@@ -116,7 +116,7 @@ func TestAMessageIsAnsweredWhenTheSchedulerComesBackInTime(t *testing.T) {
 func TestAProfileWithoutAPlannerNamesTheMissingService(t *testing.T) {
 	t.Parallel()
 	s := open(t, answers{"profiles": nil}, nil)
-	if status, body := s.ask(verb.Submitter, http.MethodPost, chatPath, chatBody("default", false, "go")); status != 503 || !strings.Contains(body, "no planner answers on jobs.api.profiles") {
+	if status, body := s.ask(verb.Submitter, http.MethodPost, chatPath, chatBody("default", false, "go")); status != http.StatusServiceUnavailable || !strings.Contains(body, "no planner answers on jobs.api.profiles") {
 		t.Errorf("%d %s", status, body)
 	}
 }
