@@ -186,6 +186,12 @@ func (b *Bus) Self() (who seal.Signer, ok bool) {
 	return list.Signers[i], true
 }
 
+// Unlisted reports whether this connection has a key, and a list of signers that lacks it or accepts it no longer.
+func (b *Bus) Unlisted() bool {
+	_, listed := b.Self()
+	return !listed && b.sealing.signers() != nil && b.sealing.signing() != nil
+}
+
 // signer finds who signed a message; asked is false without a list of signers, unless the message was sent with WithRights.
 func (s *sealing) signer(m *events.Message, at time.Time) (who *seal.Signer, asked bool, err error) {
 	list := s.signers()

@@ -49,16 +49,21 @@ func callVerb(ctx context.Context, c *Client, name string, request any) (answer 
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
-	subject := c.Names().API(name)
-	answer, fault, err = c.bus.Services().Request(ctx, subject, body)
-	if errors.Is(err, bus.ErrUnavailable) {
-		service := "scheduler"
-		if v, ok := verb.Find(name); ok && v.On != "" {
-			service = v.On
-		}
-		err = fmt.Errorf("%w: %w", err, &events.Fault{
-			Code: events.CodeUnavailable, Message: "no " + service + " answers on " + subject, Hint: "start one: jobgraph up, or the " + service + " service",
-		})
+	answer, fault, err = c.bus.Services().Request(ctx, c.Names().API(name), body)
+	return answer, fault, MissingService(c.Names(), name, err)
+}
+
+// MissingService adds to the error of a request for a verb which service is missing, as an events.Fault, if none has answered. It returns
+// other errors, and nil, unchanged.
+func MissingService(n events.Names, name string, err error) error {
+	if !errors.Is(err, bus.ErrUnavailable) {
+		return err
 	}
-	return answer, fault, err
+	service := "scheduler"
+	if v, ok := verb.Find(name); ok && v.On != "" {
+		service = v.On
+	}
+	return fmt.Errorf("%w: %w", err, &events.Fault{
+		Code: events.CodeUnavailable, Message: "no " + service + " answers on " + n.API(name), Hint: "start one: jobgraph up, or the " + service + " service",
+	})
 }

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -160,6 +162,15 @@ func (e *Engine) Close() {
 	}
 }
 
+// list writes names in quotes.
+func list(names []string) string {
+	texts := make([]string, len(names))
+	for i, name := range names {
+		texts[i] = strconv.Quote(name)
+	}
+	return strings.Join(texts, ", ")
+}
+
 // Do calls the requested model, then its fallbacks.
 func (e *Engine) Do(ctx context.Context, r Request, sink func(Delta)) (Response, error) {
 	if err := r.check(); err != nil {
@@ -169,7 +180,7 @@ func (e *Engine) Do(ctx context.Context, r Request, sink func(Delta)) (Response,
 	first := models[cmp.Or(r.Model, DefaultModel)]
 	if first == nil {
 		return Response{}, &Error{
-			Class: NotFound, Model: cmp.Or(r.Model, DefaultModel), Message: fmt.Sprintf("no model of this name is configured, there are %q", e.Models()),
+			Class: NotFound, Model: cmp.Or(r.Model, DefaultModel), Message: "the configured models are " + list(e.Models()),
 		}
 	}
 	c := &call{engine: e, request: r, estimate: r.estimate(), began: e.settings.Now(), sink: sink, redactor: e.settings.Secrets.Redactor()}

@@ -97,13 +97,19 @@ type Error struct {
 }
 
 // Error returns class, model and message on one line.
-func (e *Error) Error() string {
+func (e *Error) Error() string { return e.text(": " + strings.ReplaceAll(string(e.Class), "_", " ")) }
+
+// Detail is like Error, without the class: for a text that has already said in plain words what happened.
+func (e *Error) Detail() string { return e.text("") }
+
+// text returns the model, the class in words and the message.
+func (e *Error) text(class string) string {
 	var b strings.Builder
 	b.WriteString("model")
 	if e.Model != "" {
 		b.WriteString(" " + e.Model)
 	}
-	b.WriteString(": " + strings.ReplaceAll(string(e.Class), "_", " "))
+	b.WriteString(class)
 	if e.Status != 0 {
 		fmt.Fprintf(&b, " (status %d)", e.Status)
 	}

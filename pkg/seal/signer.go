@@ -31,6 +31,24 @@ type Signer struct {
 	Until *time.Time `json:"until,omitempty"`
 }
 
+// Role returns the role, in the sense of package access, of the identity behind a key: a list of signers does not name it, but what a key
+// may sign differs from role to role. Only scheduler and admin may sign the same; the scheduler is the one of that name.
+func (s *Signer) Role() string {
+	switch {
+	case slices.Contains(s.Facts, Any) && s.Name == "scheduler":
+		return "scheduler"
+	case slices.Contains(s.Facts, Any):
+		return "admin"
+	case len(s.Facts) > 0:
+		return "planner"
+	case slices.Contains(s.Users, Any):
+		return "gateway"
+	case len(s.Rights) > 0:
+		return "client"
+	}
+	return "runner"
+}
+
 // Signers are the keys whose signatures count.
 type Signers struct {
 	// Since is the time from which facts need a signature: the beginning of a log may be older than the list.

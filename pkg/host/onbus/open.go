@@ -2,6 +2,7 @@ package onbus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
@@ -33,6 +34,7 @@ func Open(ctx context.Context, p *host.Process, given *bus.Bus) (*bus.Bus, error
 		}
 		p.Cleanup("bus", 0, func(context.Context) error { b.Close(); return nil })
 	}
+	CheckRole(p, b)
 	if err := b.Streams().Prepare(ctx); err != nil {
 		return nil, fmt.Errorf("prepare streams: %w", err)
 	}
@@ -45,4 +47,47 @@ func Open(ctx context.Context, p *host.Process, given *bus.Bus) (*bus.Bus, error
 		return b.Ready()
 	})
 	return b, nil
+}
+
+// runner is the role of runners.
+const runner = "runner"
+
+// roles are the roles that the services need on a bus with roles, by the name of the service.
+var roles = map[string]string{"scheduler": "scheduler", "planner": "planner", "gateway": "gateway", "expert-runner": runner}
+
+// CheckRole logs once that a service has the key of another role, and keeps the process not ready until the list of signers says
+// otherwise. An admin may do everything. Without a list of signers nothing is known of roles. A runner that is not on the list is only
+// warned about.
+func CheckRole(p *host.Process, b *bus.Bus) {
+	need, known := roles[p.Name]
+	if !known {
+		return
+	}
+	const hint = "give it the environment file of an identity with that role (NATS_NKEY, NATS_INBOX_PREFIX); `jobgraph init --secure DIR` lists them"
+	wrong := misfit(b, p.Name, need)
+	if need == runner && b.Unlisted() { // Lists of earlier releases name no runners.
+		p.Log.Warn(wrong, "hint", hint+", and renews a list of an earlier release, which has no runners")
+		return
+	}
+	if wrong != "" {
+		p.Log.Error(wrong, "hint", hint)
+	}
+	p.Health.Add(p.Name+" role", func(context.Context) error {
+		if wrong := misfit(b, p.Name, need); wrong != "" {
+			return errors.New(wrong)
+		}
+		return nil
+	})
+}
+
+// misfit says that the key of a connection is not that of the role that a service needs; "" if it is, or may be.
+func misfit(b *bus.Bus, service, need string) string {
+	who, listed := b.Self()
+	switch has := who.Role(); {
+	case b.Unlisted():
+		return fmt.Sprintf("the key is none of those on the list of signers, as that of a viewer or of a removed identity; %s needs the role %s", service, need)
+	case listed && has != need && has != "admin":
+		return fmt.Sprintf("the key is that of %s, whose role is %s; %s needs the role %s", who.Name, has, service, need)
+	}
+	return ""
 }

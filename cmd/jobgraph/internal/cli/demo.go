@@ -138,7 +138,8 @@ func (g demos) crash() (err error) {
 		env = append(env, name+"="+value)
 	}
 	crash := &demo.Crash{
-		Client: c, World: s.world, Runner: []string{self, "demo", "runner", "--experts", s.dir}, Env: env, Errors: g.app.sys.Stderr, Note: g.app.note,
+		Client: c, World: s.world, Runner: []string{self, "demo", "runner", "--experts", s.dir}, Env: env, Errors: g.app.sys.Stderr,
+		Note: func(format string, args ...any) { g.app.note("%s", g.app.wrapped(fmt.Sprintf(format, args...))) },
 		Follow: func(context.Context) (int64, error) {
 			h, err := g.app.runs.follow(c, demo.Job, "", nil)
 			if err != nil {

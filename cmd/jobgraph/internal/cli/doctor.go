@@ -439,5 +439,5 @@ func (g operations) writeDiagnosis(d *diagnosis) error {
 	if len(d.Faults) == 0 {
 		b.WriteString("all is well\n")
 	}
-	return g.app.printf("%s", output.Clean(b.String()))
+	return g.app.printf("%s", g.app.fit(output.Clean(b.String()), 10))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/drawing"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/host"
 )
@@ -326,6 +327,25 @@ func (a *app) note(format string, args ...any) {
 	if !a.quiet {
 		_, _ = io.WriteString(a.sys.Stderr, output.Clean(fmt.Sprintf(format, args...))+"\n") // A note may be lost.
 	}
+}
+
+// fit breaks lines of the result that are wider than the terminal between words. Their continuations begin at a column, those of a
+// hint below its text. Commands between backticks stay in one piece.
+func (a *app) fit(text string, indent int) string {
+	width, _, terminal := a.size()
+	if !terminal {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		switch {
+		case strings.HasPrefix(line, "  → "):
+			lines[i] = output.Wrap(line, width-1) // As for wrapped.
+		case drawing.Width(line) >= width:
+			lines[i] = output.WrapLine(line, width-1, indent)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // printf prints the result.

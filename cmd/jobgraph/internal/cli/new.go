@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,7 +77,8 @@ func (g folders) create(dir, kind, source string) error {
 	if g.app.output == "name" {
 		return g.app.printf("%s\n", full)
 	}
-	return g.app.printf("wrote %d files: %s\nnext\n%s  cd %s\n  %s\n", len(written), strings.Join(written, ", "), g.app.reach(), dir, strings.Join(next, "\n  "))
+	wrote := g.app.fit(fmt.Sprintf("wrote %d files: %s", len(written), strings.Join(written, ", ")), 2)
+	return g.app.printf("%s\nnext\n%s  cd %s\n  %s\n", wrote, g.app.reach(), dir, strings.Join(next, "\n  "))
 }
 
 // reach returns the line by which the next commands find this program, if it was called by a path: they run in another

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/drawing"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
@@ -239,7 +240,8 @@ func (g replays) printStep(e events.Event, h *joblog.Log, before map[string]even
 	if step.Reason != "" {
 		changes = append(changes, step.Reason)
 	}
-	return g.app.printf("%s\n", output.Clean(strings.TrimRight(text+"  "+strings.Join(changes, ", "), " ")))
+	line := output.Clean(strings.TrimRight(text+"  "+strings.Join(changes, ", "), " "))
+	return g.app.printf("%s\n", g.app.fit(line, drawing.Width(text)+2))
 }
 
 // replayDiff compares the fold with the saved state at the state's own sequence, since the state may be behind the log.

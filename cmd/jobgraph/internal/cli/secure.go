@@ -11,6 +11,7 @@ import (
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/secure"
 	"github.com/jobgraph/jobgraph/pkg/access"
+	"github.com/jobgraph/jobgraph/pkg/drawing"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
@@ -106,10 +107,28 @@ func (g operations) secure(f *secureFlags) error {
 	if g.app.machine() {
 		return output.Value(g.app.sys.Stdout, g.app.output, made)
 	}
-	text := "bus         nats-server -c " + made.Config + "\n"
+	commands := [][2]string{{"bus", "nats-server -c " + made.Config}}
 	for _, m := range made.Members {
 		program := cmp.Or(map[string]string{"runner": "expert-runner", "scheduler": "scheduler", "planner": "planner", "gateway": "gateway --tokens FILE", "admin": "jobgraph init"}[m.Role], "jobgraph list")
-		text += fmt.Sprintf("%-11s (set -a; . %s; %s)\n", m.Name, m.Env, program)
+		commands = append(commands, [2]string{m.Name, fmt.Sprintf("(set -a; . %s; %s)", m.Env, program)})
 	}
-	return g.app.printf("%sor all in one process: jobgraph up --secure %s\nafter a change of keys: reload the server, nats-server --signal reload=PID, or restart up\n", text, f.dir)
+	commands = append(commands, [2]string{"or all in one process:", "jobgraph up --secure " + f.dir})
+	return g.app.printf("%s%s\n", g.app.labelled(commands), g.app.fit("after a change of keys: reload the server, `nats-server --signal reload=PID`, or restart up", 0))
+}
+
+// labelled lists commands behind their labels, or below them if one is too long for the terminal: a command stays on one line.
+func (a *app) labelled(commands [][2]string) string {
+	width, _, terminal := a.size()
+	var beside, below strings.Builder
+	fits := true
+	for _, c := range commands {
+		line := fmt.Sprintf("%-11s %s\n", c[0], c[1])
+		beside.WriteString(line)
+		below.WriteString(c[0] + "\n  " + c[1] + "\n")
+		fits = fits && drawing.Width(line) <= width
+	}
+	if terminal && !fits {
+		return below.String()
+	}
+	return beside.String()
 }

@@ -46,12 +46,12 @@ func (g demos) tour() (err error) {
 	if err := os.WriteFile(plan, text, 0o600); err != nil {
 		return fmt.Errorf("write plan: %w", err)
 	}
-	env := map[string]string{"NATS_URL": s.stack.Server().URL(), "NO_COLOR": "1"}
+	env := map[string]string{"NATS_URL": s.stack.Server().URL(), "NO_COLOR": "1", "TERM": "dumb"} // Dumb: the output of a command stays below that of the one before.
 	for i, at := range stops(plan) {
 		if err := g.app.soft.Err(); err != nil {
 			return err
 		}
-		if err := g.app.printf("%d. %s\n\n$ jobgraph %s\n", i+1, at.says, strings.ReplaceAll(strings.Join(at.args, " "), s.dir+"/", "")); err != nil {
+		if err := g.app.printf("%s\n\n$ jobgraph %s\n", g.app.fit(fmt.Sprintf("%d. %s", i+1, at.says), 3), strings.ReplaceAll(strings.Join(at.args, " "), s.dir+"/", "")); err != nil {
 			return err
 		}
 		if code := g.visit(at, env); code != 0 {
@@ -61,8 +61,8 @@ func (g demos) tour() (err error) {
 			return err
 		}
 	}
-	return g.app.printf("What next:\n  jobgraph demo crash   kills a runner with -9 in the middle of its calls, and counts what was made twice: nothing\n" +
-		"  jobgraph up           keeps a bus, a planner, a scheduler and a runner here for your own jobs and experts\n")
+	return g.app.printf("%s", g.app.fit("What next:\n  jobgraph demo crash   kills a runner with -9 in the middle of its calls, and counts what was made twice: nothing\n"+
+		"  jobgraph up           keeps a bus, a planner, a scheduler and a runner here for your own jobs and experts\n", 24))
 }
 
 // visit runs one command in this process, as a user would.
@@ -72,6 +72,6 @@ func (g demos) visit(at stop, env map[string]string) int {
 			Args: at.args, Stdout: g.app.sys.Stdout, Stderr: g.app.sys.Stderr, Signals: make(chan os.Signal),
 			Env: func(name string) (string, bool) { value, ok := env[name]; return value, ok },
 		},
-		Stdin: strings.NewReader(""), Now: time.Now,
+		Size: g.app.sys.Size, Columns: g.app.sys.Columns, Stdin: strings.NewReader(""), Now: time.Now,
 	})
 }

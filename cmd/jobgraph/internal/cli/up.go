@@ -175,12 +175,12 @@ func (g runs) announce(k *stack.Stack, token string, secured *secure.Layout) err
 	if temporary {
 		kept = " (removed at the end)"
 	}
-	text := fmt.Sprintf("jobgraph is up\n  store  %s%s\n", w.Store, kept)
+	text := fmt.Sprintf("jobgraph is up\n%s\n", g.app.fit("  store  "+w.Store+kept, 9))
 	if w.NATS != "" {
 		text += fmt.Sprintf("  bus    %s\n", w.NATS)
 	}
 	if w.HTTP != "" {
-		text += fmt.Sprintf("  http   %s  (/api/v1  /readyz  /metrics  /version)\n", w.Open)
+		text += fmt.Sprintf("  http   %s\n         /api/v1  /readyz  /metrics  /version\n", w.Open)
 	}
 	if w.NATS != "" && secured != nil {
 		text += fmt.Sprintf("try\n  set -a; . %s\n  jobgraph list\n", secured.Env(secure.DefaultTenant, "client"))

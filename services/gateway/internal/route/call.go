@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
+	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
@@ -53,7 +54,7 @@ func (c *call) ask(name string, in any) ([]byte, error) {
 	if fault != nil {
 		return nil, refusalOf(fault, answer)
 	}
-	return answer, err
+	return answer, client.MissingService(b.Names(), name, err)
 }
 
 // refusal is a fault of a service, with all further faults.

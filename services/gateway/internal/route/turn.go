@@ -20,8 +20,8 @@ const (
 	sessionHeader = "Jobgraph-Session"
 	// jobHeader names the job of an answer.
 	jobHeader = "Jobgraph-Job"
-	// markFor is how long a conversation is remembered after its last answer; leftFor is how long a first message is remembered
-	// whose connection broke.
+	// markFor is how long a conversation is remembered after its last answer; leftFor is how long a message is remembered that began a
+	// session and got no answer.
 	markFor, leftFor = 30 * 24 * time.Hour, 10 * time.Minute
 )
 
@@ -119,14 +119,14 @@ func (t *turn) recognise(ctx context.Context) error {
 	for {
 		err := t.read(ctx, key)
 		if errors.Is(err, bus.ErrNotFound) {
-			return t.begin()
+			return t.first(ctx)
 		}
 		if err != nil {
 			return err
 		}
 		_, err = t.call.gateway.Client.Sessions().As(t.request.User).Get(ctx, t.mark.Session)
 		if errors.Is(err, bus.ErrNotFound) {
-			return t.begin()
+			return t.first(ctx)
 		}
 		if err != nil {
 			return err
@@ -136,7 +136,7 @@ func (t *turn) recognise(ctx context.Context) error {
 		case next == nil:
 			t.mark.Next = &following{Turn: turn, ID: t.request.ID}
 		case next.Turn != turn || next.Answered:
-			return t.begin()
+			return t.first(ctx)
 		default:
 			t.request.ID = next.ID
 		}
@@ -212,7 +212,7 @@ func (t *turn) submit() error {
 	if err != nil && !errors.Is(err, bus.ErrNotFound) {
 		return err
 	}
-	receipt, err := cl.Ask(ctx, t.request)
+	receipt, err := t.admitted(ctx)
 	if err != nil {
 		return err
 	}
@@ -227,6 +227,47 @@ func (t *turn) submit() error {
 	h.Set(jobHeader, t.job)
 	h.Set(sessionHeader, t.request.Session)
 	return nil
+}
+
+// admittedWithin is how long a message may wait in the queue before its client is told; a scheduler that is only restarting may be back
+// by then.
+const admittedWithin = 1500 * time.Millisecond
+
+// admitted submits the message until a scheduler has read it. If none does in time, the message stays in the queue, where it is the
+// same job when it is sent again, and the error is a fault that says so.
+func (t *turn) admitted(ctx context.Context) (client.Receipt, error) {
+	for begun := time.Now(); ; {
+		receipt, err := t.call.gateway.Client.Ask(ctx, t.request)
+		if err != nil || receipt.Admitted {
+			return receipt, err
+		}
+		if time.Since(begun) >= admittedWithin {
+			t.call.made = receipt.JobID
+			t.settle(false)
+			return receipt, t.unread(&receipt)
+		}
+	}
+}
+
+// unread returns the fault for a message that no scheduler has read.
+func (t *turn) unread(receipt *client.Receipt) *events.Fault {
+	h := t.call.w.Header()
+	h.Set(jobHeader, receipt.JobID)
+	h.Set(sessionHeader, t.request.Session)
+	fault := &events.Fault{
+		Code: events.CodeUnavailable, Message: "no scheduler has read the message, which waits in the queue as job " + receipt.JobID,
+		Hint: "start one: jobgraph up, or the scheduler service",
+	}
+	if receipt.Waits != "" {
+		fault.Message, fault.Cause, fault.Hint = "the message waits in the queue as job "+receipt.JobID, receipt.Waits, "`jobgraph doctor` says what makes room"
+	}
+	if t.session != "" && t.call.r.Header.Get(keyHeader) == "" {
+		h.Set("X-Should-Retry", "false") // In a session that the client names, the same message would be another job.
+		fault.Hint += "; then the job runs: do not send it again"
+	} else {
+		fault.Hint += "; the same message, sent again within 10 minutes, gets the answer of this job"
+	}
+	return fault
 }
 
 // remember stores the conversation up to this answer, so that the next message finds its session.
@@ -255,7 +296,7 @@ func (t *turn) settle(whole bool) {
 	case whole && t.before != "":
 		t.mark.Next.Answered = true
 		_, err = t.write(ctx, t.before, markFor)
-	case !whole && t.before == "" && len(t.talk.Past) == 0:
+	case !whole && t.before == "":
 		t.mark = mark{Session: t.request.Session, Next: &following{ID: t.request.ID}}
 		var value []byte
 		if value, err = json.Marshal(&t.mark); err == nil {

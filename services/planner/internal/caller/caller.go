@@ -49,10 +49,12 @@ func (m *Model) Ask(ctx context.Context, q *loop.Question) (planning.Fact, error
 	if errors.As(err, &failed) && failed.Passing() && failed.RetryAfter >= worthWaiting {
 		return planning.Fact{}, &loop.Later{After: min(failed.RetryAfter, longestWait), Why: err}
 	}
-	fault := llm.Fault(err)
-	fact := planning.Fact{Kind: planning.Failed, Class: classOf(err), Message: fault.Message}
-	if fault.Cause != "" {
-		fact.Message += ": " + fault.Cause
+	fact := planning.Fact{Kind: planning.Failed, Class: classOf(err), Message: err.Error()}
+	switch fact.Class {
+	case planning.ClassAuth, planning.ClassQuota, planning.ClassNotFound, planning.ClassUnnamed: // The fault of the planning says the same as the class.
+		if failed != nil {
+			fact.Message = failed.Detail()
+		}
 	}
 	if failed != nil && failed.Partial != nil {
 		fact.Text, fact.Model, fact.Spent = failed.Partial.Text, failed.Partial.Model, spent(failed.Partial)

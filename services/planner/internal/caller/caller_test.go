@@ -40,3 +40,26 @@ func TestAFailureHasTheClassOfItsCause(t *testing.T) {
 		}
 	}
 }
+
+// The fault of the planning says what the class means; the message adds the rest and repeats nothing.
+func TestAFailureSaysOnceThatThereIsNoSuchModel(t *testing.T) {
+	none := 0
+	for _, c := range []struct {
+		answer llmtest.Answer
+		model  string
+		want   string
+	}{
+		{llmtest.Answer{Status: 404, Type: "application/json", Body: `{"error":{"message":"m is unknown here","code":"model_not_found"}}`}, "", "model default (status 404): m is unknown here"},
+		{llmtest.Answer{Status: 401, Type: "application/json", Body: `{"error":{"message":"wrong key"}}`}, "", "model default (status 401): wrong key"},
+		{llmtest.Answer{}, "unknown", `model unknown: the configured models are "default", "small"`},
+	} {
+		config := llm.Config{llm.DefaultModel: {Model: "m", BaseURL: "http://model.test/v1", Retries: &none}, "small": {Model: "s", BaseURL: "http://model.test/v1"}}
+		engine := musttest.Get(llm.New(config, llm.Settings{Doer: llmtest.New(llmtest.Say(c.answer))}))(t)
+		asked := &loop.Question{
+			Request: &events.Request{Models: map[string]string{"planner": c.model}}, Call: &planning.ModelCall{Role: "planner", Messages: []planning.Message{{Role: "user", Text: "hi"}}},
+		}
+		if fact := musttest.Get((&caller.Model{Client: engine}).Ask(t.Context(), asked))(t); fact.Message != c.want {
+			t.Errorf("got %q, want %q", fact.Message, c.want)
+		}
+	}
+}

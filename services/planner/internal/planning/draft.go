@@ -322,9 +322,9 @@ func failure(f *Fact) events.Fault {
 	case ClassQuota:
 		out.Message, out.Hint = "the account of the model has no credit left", "add credit, or choose another model"
 	case ClassNotFound:
-		out.Message, out.Hint = "there is no such model", "set OPENAI_MODEL to one that the provider has"
+		out.Message, out.Hint = "there is no such model", "name one that the provider has: with --model, in OPENAI_MODEL or in the configuration file"
 	case ClassUnnamed:
-		out.Message, out.Hint = "no model of this name is configured", "name one of the configured models in \"models\" of the request; the cause lists them"
+		out.Message, out.Hint = "no model of this name is configured", "name one of the configured models with --model, or in \"models\" of the request"
 	case ClassTooLong:
 		out.Code, out.Message, out.Hint = events.CodeTooLarge, "the prompt is too long for the model", "shorten the request, or choose a model with a larger context"
 	case ClassBadRequest:
