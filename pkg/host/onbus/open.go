@@ -2,7 +2,6 @@ package onbus
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
@@ -55,9 +54,9 @@ const runner = "runner"
 // roles are the roles that the services need on a bus with roles, by the name of the service.
 var roles = map[string]string{"scheduler": "scheduler", "planner": "planner", "gateway": "gateway", "expert-runner": runner}
 
-// CheckRole logs once that a service has the key of another role, and keeps the process not ready until the list of signers says
-// otherwise. An admin may do everything. Without a list of signers nothing is known of roles. A runner that is not on the list is only
-// warned about.
+// CheckRole logs once that a service has the key of another role, and notes it for /readyz until the list of signers says otherwise. The
+// process may be ready nevertheless: a list of another release may permit what this one takes for another role's. An admin may do
+// everything. Without a list of signers nothing is known of roles. A runner that is not on the list is only warned about.
 func CheckRole(p *host.Process, b *bus.Bus) {
 	need, known := roles[p.Name]
 	if !known {
@@ -72,9 +71,12 @@ func CheckRole(p *host.Process, b *bus.Bus) {
 	if wrong != "" {
 		p.Log.Error(wrong, "hint", hint)
 	}
-	p.Health.Add(p.Name+" role", func(context.Context) error {
+	const note = "role"
+	p.Health.Add(note, func(context.Context) error {
 		if wrong := misfit(b, p.Name, need); wrong != "" {
-			return errors.New(wrong)
+			p.Health.Note(note, wrong)
+		} else {
+			p.Health.Unnote(note)
 		}
 		return nil
 	})

@@ -230,8 +230,8 @@ func (t *turn) submit() error {
 }
 
 // admittedWithin is how long a message may wait in the queue before its client is told; a scheduler that is only restarting may be back
-// by then.
-const admittedWithin = 1500 * time.Millisecond
+// by then. askedEvery is the pause between two requests.
+const admittedWithin, askedEvery = 1500 * time.Millisecond, 100 * time.Millisecond
 
 // admitted submits the message until a scheduler has read it. If none does in time, the message stays in the queue, where it is the
 // same job when it is sent again, and the error is a fault that says so.
@@ -245,6 +245,11 @@ func (t *turn) admitted(ctx context.Context) (client.Receipt, error) {
 			t.call.made = receipt.JobID
 			t.settle(false)
 			return receipt, t.unread(&receipt)
+		}
+		select {
+		case <-ctx.Done():
+			return receipt, context.Cause(ctx)
+		case <-time.After(askedEvery):
 		}
 	}
 }
