@@ -60,8 +60,8 @@ func TestWhatCommandsSayFitsATerminalOfEightyColumns(t *testing.T) {
 
 func TestWhatUpAndDoctorSayFitsATerminalOfEightyColumns(t *testing.T) {
 	dir := t.TempDir()
-	up := atKeyboard(t, dir, nil, "jobgraph", "up", "--ephemeral", "--nats", "127.0.0.1:0", "--http", "127.0.0.1:0")
-	up.until(t, "bus    ", "plan.json", " list")
+	up := atKeyboard(t, dir, nil, "jobgraph", "up", "--model", "fake", "--ephemeral", "--nats", "127.0.0.1:0", "--http", "127.0.0.1:0")
+	up.until(t, "bus    ", "birthday party", " list")
 	bus := regexp.MustCompile(`nats://[0-9.:]+`).FindString(up.seen.String())
 	for _, place := range [][]string{{"-s", bus}, {"-s", bus, "--prefix", "others"}, {"-s", "nats://127.0.0.1:1"}} { // All is well; faults; no bus.
 		k := atKeyboard(t, dir, nil, append(append([]string{"jobgraph"}, place...), "doctor")...)
