@@ -287,7 +287,7 @@ func TestTheModelThatTheRequestWantsForExpertsStandsInForTheCards(t *testing.T) 
 	}
 	o := work("agent", "j1", "a", 1)
 	o.Model = "none"
-	if got := reported(t, "", model, o); got.Outcome != events.ExecutionError || got.Error == nil || !strings.Contains(got.Error.Error(), `["deep" "default"]`) {
+	if got := reported(t, "", model, o); got.Outcome != events.ExecutionError || got.Error == nil || !strings.Contains(got.Error.Error(), `"deep", "default"`) {
 		t.Errorf("report: %+v %+v", got, got.Error)
 	}
 }
