@@ -273,7 +273,7 @@ func TestFeedbackIsReadInEveryForm(t *testing.T) {
 func TestTheLocaleOfAPlanCountsOnlyWhenItSaysOne(t *testing.T) {
 	zh := func(s *planning.Start) { s.Request.Locale = "zh-CN" }
 	for raw, want := range map[string]string{
-		research(true, gather):                                              "en-US",
+		research(true, gather): "en-US",
 		strings.Replace(research(true, gather), "en-US", "", 1):             "zh-CN",
 		strings.Replace(research(true, gather), `"locale":"en-US",`, "", 1): "zh-CN",
 
