@@ -52,4 +52,4 @@ helper=(-ldflags "-X '$internal/process.self=$plain/jobgraph'" -ldflags "$intern
 
 # Only the detector needs C: what tests compile themselves would all be compiled once more with it.
 # shellcheck disable=SC2046,SC2086 # one argument per package
-CGO_ENABLED=1 go test -race "${helper[@]}" -short -vet=off -timeout 30m -exec "env CGO_ENABLED=0 $PWD/scripts/in-memory.sh" -p "${ATONCE:-3}" ${LONGEST:-} $(cat "$scratch/raced")
+CGO_ENABLED=1 go test -race "${helper[@]}" -short -vet=off -timeout 30m -exec "env CGO_ENABLED=0 GOGC=${TEST_GOGC:-400} $PWD/scripts/in-memory.sh" -p "${ATONCE:-3}" ${LONGEST:-} $(cat "$scratch/raced")

@@ -168,7 +168,7 @@ func TestLiveItemsOfOtherPoolsAreNotShown(t *testing.T) {
 func TestForgedItemsKeepNoReader(t *testing.T) {
 	c := listed(t)
 	state(t, c, requested("j1", "x"))
-	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), musttest.Patience)
 	defer stop()
 	next, end := iter.Pull2(c.Live(ctx, "j1", client.LiveOptions{}))
 	defer end()
@@ -269,7 +269,7 @@ func TestTheItemsOfAConsultedExpertCountOnceItsRunIsAnnounced(t *testing.T) {
 		shownIn(t, c, subjob, pool, item.Item{Type: item.Progress, ID: text, Run: run, Pool: of, Text: text, Done: true})
 	}
 	said(events.PlanID, "", "begin", "", 1)
-	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), musttest.Patience)
 	defer stop()
 	next, end := iter.Pull2(c.Live(ctx, "j1", client.LiveOptions{}))
 	defer end()
@@ -329,7 +329,7 @@ func TestItemsThatAreNotKeptAreJudgedToo(t *testing.T) {
 	state(t, c, requested("j1", "x"))
 	plan := &events.Plan{SubJobs: []events.SubJob{{ID: "a", Goal: "g", Expert: "x", Pool: "near"}}}
 	state(t, c, events.Event{Kind: events.KindGraphCreated, Job: "j1", SubJob: events.PlanID, Run: 1, Data: &events.GraphCreated{Plan: plan}})
-	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), musttest.Patience)
 	defer stop()
 	read := make(chan string)
 	go func() { // Ends with the third item or ctx.

@@ -287,8 +287,8 @@ func (s *system) say(job string, kind events.Kind, key string, data any) {
 func (s *system) settled(job string) {
 	s.Helper()
 	var kept []byte
-	deadline := time.Now().Add(time.Minute)
-	for wait := time.Millisecond; time.Now().Before(deadline); wait *= 2 {
+	deadline := time.Now().Add(s.Patience)
+	for wait := time.Millisecond; time.Now().Before(deadline); wait = min(2*wait, time.Second) {
 		if value, _, err := s.Bus.State().Get(s.Context(), job); err == nil {
 			kept = value
 			if s.same(kept, job) {

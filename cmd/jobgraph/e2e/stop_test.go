@@ -21,7 +21,7 @@ func TestAStoppedJobLeavesNobodyOfItsProcessGroup(t *testing.T) {
 	at := time.Now()
 	s.cli("stop", "f", "--reason", "enough", "--timeout", "30s").wants(t, 0, "")
 	said := time.Since(at)
-	until(t, "the group is gone", 2*time.Second, func() bool { return len(living("f")) == 0 })
+	until(t, "the group is gone", 30*time.Second, func() bool { return len(living("f")) == 0 })
 	t.Logf("stop returned after %s, the group was gone after %s (100 ms of grace)", said.Round(time.Millisecond), time.Since(at).Round(time.Millisecond))
 	s.cli("get", "f").wants(t, 0, "STOPPED")
 	s.cli("watch", "f", "--no-input", "--timeout", "30s").wants(t, 3, "")
@@ -38,7 +38,7 @@ func TestAKilledRunnersProcessesAreEnded(t *testing.T) {
 	s.of(runner)[0].kill()
 	s.cli("stop", "f", "--timeout", "30s").wants(t, 0, "")
 	s.of(runner)[0].start()
-	until(t, fmt.Sprintf("the processes %v are gone", before), 10*time.Second, func() bool { return len(living("f")) == 0 })
+	until(t, fmt.Sprintf("the processes %v are gone", before), 30*time.Second, func() bool { return len(living("f")) == 0 })
 	s.replays("f")
 }
 
@@ -95,7 +95,7 @@ func TestARunnerThatWakesFromThePastIsFencedOut(t *testing.T) {
 	s.await(2, "begin", "z", "c")
 	t.Logf("the runs of a runner that hangs were replaced after %s (lease 3s, margin 500ms)", time.Since(at).Round(time.Millisecond))
 	first.wake()
-	until(t, "what ran in the past is ended", 10*time.Second, func() bool {
+	until(t, "what ran in the past is ended", 30*time.Second, func() bool {
 		return !slices.ContainsFunc(living("z"), func(pid string) bool { return slices.Contains(past, pid) })
 	})
 	s.open("z", "b", "c")

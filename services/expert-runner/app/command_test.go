@@ -51,7 +51,7 @@ func alive(pid string) bool {
 func TestACommandThatTakesTooLongLeavesNobodyOfItsGroup(t *testing.T) {
 	w := servicetest.New(t)
 	dir := t.TempDir()
-	card := cardFile(t, dir, "long.md", `{name: long, kind: command, command: [sh, -c, 'sleep 90 & echo $$ $! >`+dir+`/pids; wait']}`)
+	card := cardFile(t, dir, "long.md", `{name: long, kind: command, command: [sh, -c, 'sleep 3600 & echo $$ $! >`+dir+`/pids; wait']}`)
 	settings := commandSettings(t, card)
 	settings.KillGrace = time.Hour
 	start(w, settings, app.Deps{})
@@ -63,7 +63,7 @@ func TestACommandThatTakesTooLongLeavesNobodyOfItsGroup(t *testing.T) {
 		t.Errorf("report: %+v", got)
 	}
 	text := musttest.Read(t, filepath.Join(dir, "pids"))
-	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second) // Before it ends by itself.
+	ctx, stop := context.WithTimeout(t.Context(), musttest.Patience) // Before it ends by itself.
 	defer stop()
 	w.Until("the group is gone", func() bool {
 		return ctx.Err() != nil || !slices.ContainsFunc(strings.Fields(string(text)), alive)

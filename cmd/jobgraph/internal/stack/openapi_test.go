@@ -232,7 +232,7 @@ func TestAClientOfTheDescriptionAlonePlaysARound(t *testing.T) {
 	d.good("answer", map[string]any{"id": job, "request": question["request"], "answer": "blue"})
 	d.follow("events", map[string]any{"id": job, "until": "end"}, "end")
 	d.follow("live", map[string]any{"id": job}, "end")
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(musttest.Patience)
 	for state := d.good("get", map[string]any{"id": job}); state["status"] != "FINISHED" || !strings.Contains(fmt.Sprint(state["result"]), "BLUE"); state = d.good("get", map[string]any{"id": job}) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%v", state)

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 	ws "golang.org/x/net/websocket"
 
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/tool"
 )
 
@@ -224,7 +225,7 @@ func (c connected) Connect(context.Context) (sdk.Connection, error) { return c.C
 // gone waits until a process does not exist or is a zombie.
 func gone(t *testing.T, pid string) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(musttest.Patience)
 	for {
 		stat, err := os.ReadFile("/proc/" + pid + "/stat")
 		if errors.Is(err, os.ErrNotExist) || err == nil && strings.Contains(string(stat), ") Z ") {

@@ -118,10 +118,10 @@ func noisy(role string) {
 	}
 }
 
-// noisyWeb is a noisy server over streamable HTTP. A mute one answers only calls, for half a minute.
+// noisyWeb is a noisy server over streamable HTTP. A mute one answers only calls, for longer than a test waits.
 func noisyWeb(t *testing.T, role string) Server {
 	t.Helper()
-	relents, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	relents, stop := context.WithTimeout(t.Context(), 2*musttest.Patience)
 	t.Cleanup(stop)
 	kind, how, _ := strings.Cut(role, "/")
 	text := streams()[kind]
@@ -179,7 +179,7 @@ func TestNoNoiseKeepsACallFromEnding(t *testing.T) {
 		config.Timeout = 300 * time.Millisecond
 		p := pool(t, config)
 		loud, pid := opened(t, p, "noise"), opened(t, p, "pid")
-		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		ctx, stop := context.WithTimeout(t.Context(), musttest.Patience)
 		defer stop()
 		if _, err := loud.Call(ctx, tool.Call{}); !errors.Is(err, expert.ErrUnknown) || !strings.Contains(err.Error(), "within 300ms") {
 			t.Error(err)
@@ -302,7 +302,7 @@ func TestAServerThatTakesNoAnswersHoldsNobodyAndIsEnded(t *testing.T) {
 	if _, err := opened(t, p, "noise").Call(t.Context(), tool.Call{}); !errors.Is(err, expert.ErrUnknown) {
 		t.Error(err)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second) // Before the server relents.
+	ctx, stop := context.WithTimeout(t.Context(), musttest.Patience) // Before the server relents.
 	defer stop()
 	p.Close()
 	if ctx.Err() != nil {

@@ -335,7 +335,7 @@ func TestAToolThatHasChangedIsNotCalled(t *testing.T) {
 	p := pool(t, program("good"))
 	pay, change := opened(t, p, "pay"), opened(t, p, "change")
 	musttest.Get(change.Call(t.Context(), tool.Call{}))(t)
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(musttest.Patience)
 	for { // The notification arrives eventually.
 		_, err := pay.Call(t.Context(), tool.Call{})
 		if err != nil && strings.Contains(err.Error(), "the server has changed the tool x__pay since it was offered: it was not called") {

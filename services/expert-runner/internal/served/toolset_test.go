@@ -115,7 +115,7 @@ func TestAToolIsToldThatNobodyWaitsForItsAnswer(t *testing.T) {
 	call(t.Context(), "deaf")
 	call(t.Context(), "late")
 	call(t.Context(), "orders__find")
-	bound, end := context.WithTimeout(t.Context(), 10*time.Second)
+	bound, end := context.WithTimeout(t.Context(), musttest.Patience)
 	defer end()
 	var got []string
 	for range 3 {

@@ -333,7 +333,7 @@ func TestALostClientFindsItsJobAgain(t *testing.T) {
 // idle waits until no answer is being made.
 func (k *talks) idle() {
 	k.Helper()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(musttest.Patience)
 	for strings.Count(k.log.String(), "verb=chat ") < k.answers() {
 		if time.Now().After(deadline) {
 			k.Fatal("an answer does not end")

@@ -96,7 +96,7 @@ func TestAReaderWhoSawTheEndGetsWhatWasWrittenAfterIt(t *testing.T) {
 	s.state("j", requested)
 	end := s.state("j", finished)
 	last := s.state("j", progressed(1))
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), musttest.Patience)
 	defer cancel()
 	const path = "/api/v1/jobs/j/events?until=end"
 	_, body := s.do(s.streamed(path, fmt.Sprint(end)).WithContext(ctx))
@@ -235,7 +235,7 @@ func TestASlowReaderIsDropped(t *testing.T) {
 	if _, body := s.do(s.streamed("/api/v1/jobs/j/events?until=end", "")); ids(body)[len(ids(body))-1] != fmt.Sprint(end) {
 		t.Error("the other reader got no end")
 	}
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(musttest.Patience)
 	for !strings.Contains(s.log.String(), "took nothing and was dropped") {
 		if time.Now().After(deadline) {
 			t.Fatal("the slow reader was not dropped")

@@ -436,7 +436,7 @@ func TestAWaitIsThatOfAUserAndOneOfTheStreams(t *testing.T) {
 	s := open(t, running, func(g *routeSettings) { g.Beat = shortBeat })
 	s.state("j", requested)
 	viewer, _ := s.keeper.Of(token(verb.Viewer))
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), musttest.Patience)
 	defer stop()
 	revoked := false
 	_, err := s.gateway.Await(ctx, viewer, &verb.Waiting{Ref: verb.Ref{ID: "j"}, Timeout: events.Duration(time.Hour)}, nil, func(*verb.Waited) {
