@@ -4,19 +4,14 @@ import (
 	"fmt"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
-	"github.com/jobgraph/jobgraph/services/planner/internal/planning"
 )
 
-// exhausted reports whether a command would cost something and the run has used up what the job could still spend. The wording of a
-// result is paid for in any case: without it, all that was spent before would be lost.
-func (t *planningRun) exhausted(c *planning.Command) bool {
+// exhausted reports whether the run has used up what the job could still spend, so that it may ask no more. A run that was taken over
+// passes each of its answers with the same sums as before. The wording of a result is paid for in any case: without it, all that was
+// spent before would be lost.
+func (t *planningRun) exhausted() bool {
 	if t.w.SubJob == events.FinalID {
 		return false
-	}
-	if t.record != nil {
-		if _, known := t.record.facts[c.Key]; known {
-			return false
-		}
 	}
 	spent, left := t.planning.Spent(t.w.Run), t.w.Budget
 	return left.Tokens > 0 && spent.Tokens >= left.Tokens || left.CostUSD > 0 && spent.CostUSD >= left.CostUSD

@@ -219,7 +219,7 @@ func (t *planningRun) run() (verdict, error) {
 		case planning.Await:
 			fact, err = t.await(&c)
 		default:
-			if t.exhausted(&c) {
+			if t.exhausted() {
 				return t.overspent(), nil
 			}
 			fact, err = t.ask(&c)
