@@ -9,8 +9,9 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/drawing"
 )
 
-// whole matches a line with one thing that has to stay in one piece, after a label: an address, a path, a command or an entry of the log.
-var whole = regexp.MustCompile(`^ *(((store|bus|http) +)?\S+|(bus +)?nats-server -c \S+|set -a; \. \S+|\(set -a; \. \S+; [a-z -]+(FILE)?\)|(or all in one process: )?jobgraph( \S+)+|time=\S+ level=.*)$`)
+// whole matches a line with one thing that has to stay in one piece, after a label: an address, a path, a command, or an entry of the log or
+// of a job's events.
+var whole = regexp.MustCompile(`^ *(((store|bus|http) +)?\S+|(bus +)?nats-server -c \S+|set -a; \. \S+|\(set -a; \. \S+; [a-z -]+(FILE)?\)|(or all in one process: )?jobgraph( \S+)+|time=\S+ level=.*|\d+ +\d\d:\d\d:\d\d\.\d{3} .*)$`)
 
 // escapes are the control sequences of a terminal.
 var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
