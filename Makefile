@@ -34,7 +34,7 @@ export LONGEST := ./cmd/jobgraph ./services/expert-runner/app ./services/schedul
 	./services/expert-runner/internal/expert/command ./pkg/client ./pkg/bus ./cmd/internal/bench ./tools/internal/serve
 export ATONCE  := $(shell expr $$(nproc 2>/dev/null || echo 2) + 2)
 
-# Tests keep little memory and allocate much: with four times the default growth, their collector takes a sixth less processor time.
+# Tests keep little memory and allocate much: with four times the default growth, they take about an eighth less processor time.
 export TEST_GOGC ?= 400
 
 # What test-full adds to test. Each is a target of its own; .ci/run times them one by one, with lint beside the others.
