@@ -40,7 +40,7 @@ func (k *keyboard) contains(t *testing.T, texts ...string) {
 func TestWhatCommandsSayFitsATerminalOfEightyColumns(t *testing.T) {
 	for name, c := range map[string]struct {
 		words []string
-		says  []string // Texts of which none gets lost.
+		says  []string // What has to be shown, wherever its lines break.
 	}{
 		"init":  {[]string{"init", "--secure", "bus"}, []string{"`nats-server --signal reload=PID`", "; gateway --tokens FILE)", "; expert-runner)"}},
 		"new":   {[]string{"new", "first"}, []string{"notes/thursday.txt, test.sh next cd first jobgraph run -f job.yaml --attach notes --model fake:model.yaml --artifacts out sh test.sh"}},

@@ -63,7 +63,7 @@ func CheckRole(p *host.Process, b *bus.Bus) {
 		return
 	}
 	const hint = "give it the environment file of an identity with that role (NATS_NKEY, NATS_INBOX_PREFIX); `jobgraph init --secure DIR` lists them"
-	wrong := misfit(b, p.Name, need)
+	wrong := wrongRole(b, p.Name, need)
 	if need == runner && b.Unlisted() { // Lists of earlier releases name no runners.
 		p.Log.Warn(wrong, "hint", hint+", and renews a list of an earlier release, which has no runners")
 		return
@@ -73,7 +73,7 @@ func CheckRole(p *host.Process, b *bus.Bus) {
 	}
 	const note = "role"
 	p.Health.Add(note, func(context.Context) error {
-		if wrong := misfit(b, p.Name, need); wrong != "" {
+		if wrong := wrongRole(b, p.Name, need); wrong != "" {
 			p.Health.Note(note, wrong)
 		} else {
 			p.Health.Unnote(note)
@@ -82,8 +82,8 @@ func CheckRole(p *host.Process, b *bus.Bus) {
 	})
 }
 
-// misfit says that the key of a connection is not that of the role that a service needs; "" if it is, or may be.
-func misfit(b *bus.Bus, service, need string) string {
+// wrongRole says that the key of a connection is not that of the role that a service needs; "" if it is, or may be.
+func wrongRole(b *bus.Bus, service, need string) string {
 	who, listed := b.Self()
 	switch has := who.Role(); {
 	case b.Unlisted():
