@@ -238,7 +238,7 @@ func Read(r io.Reader) (*Export, error) {
 	return in.x, in.x.complete()
 }
 
-// early converts an unexpected end of the file to the error that it was cut off.
+// early turns an unexpected end of the file into an error that says it was cut off; it returns any other error unchanged.
 func early(err error) error {
 	var syntax *json.SyntaxError
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input" {

@@ -29,7 +29,7 @@ type layout struct {
 	columns []int
 }
 
-// arrange computes the layout. Layers with more than most nodes are wrapped; 0 wraps none. A cycle is broken by leaving out the
+// arrange computes the layout. A layer of more nodes than most is wrapped; 0 wraps none. A cycle is broken by leaving out the
 // edge that closes it.
 func arrange(g Graph, most int) layout {
 	succs := g.edges()

@@ -66,7 +66,7 @@ func (h *Health) Note(name, text string) {
 	h.notes[name] = text
 }
 
-// Unnote removes the note with a name.
+// Unnote takes back what Note added; it is no error if there is no such note.
 func (h *Health) Unnote(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -92,7 +92,7 @@ func (h *Health) Add(name string, ask func(context.Context) error) {
 	h.checks[name] = &check{ask: ask}
 }
 
-// Remove removes the check with a name.
+// Remove ends the check with a name; it is no error if there is none.
 func (h *Health) Remove(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -23,7 +23,7 @@ type Level string
 
 // The levels, the lowest first.
 const (
-	Basic Level = "basic" // At least once, one effect per run.
+	Basic Level = "basic" // A run may be executed again, which must have no second effect.
 	Full  Level = "full"  // A run is never executed twice at once, and a cancellation is obeyed.
 )
 

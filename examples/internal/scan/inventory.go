@@ -76,9 +76,9 @@ type Reason struct {
 
 // Schema says which kinds of things to expect.
 type Schema struct {
-	// Entities are kinds of entities.
+	// Entities are the kinds of things that can be found, such as "func" and "heading".
 	Entities []string `json:"entities"`
-	// Relations are the verbs that connect these entities.
+	// Relations are the verbs that connect two of them, such as "calls".
 	Relations []string `json:"relations"`
 }
 

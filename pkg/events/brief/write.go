@@ -103,7 +103,7 @@ func Weigh(list []Step) int {
 	return total
 }
 
-// Line makes one line of a text: control characters and white space become single spaces, and more than most bytes are cut.
+// Line puts a text on one line of at most most bytes: control characters and white space become single spaces, and the rest is cut.
 func Line(text string, most int) string {
 	whole := len(text)
 	if enough := 4*most + 64; whole > enough { // Only the beginning of a long goal is needed.

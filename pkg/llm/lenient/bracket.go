@@ -105,8 +105,8 @@ func (p *parser) goesOn(at int) bool {
 	return at < len(p.src) && p.src[at] == ',' && p.ahead.quotedKeyAt(p.ahead.blanks(at+1))
 }
 
-// extra reports whether a brace that closes an object around an array is superfluous, rather than the array's bracket
-// missing: more elements or the bracket follow.
+// extra reports whether a brace that would close an object while an array in it is still open is superfluous: it is if more
+// elements or the bracket of the array follow. Otherwise the bracket is what is missing.
 func (p *parser) extra(mark byte, size int) bool {
 	if mark != '}' || p.top().mark == '{' {
 		return false

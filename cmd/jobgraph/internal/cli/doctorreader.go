@@ -75,8 +75,8 @@ func (d *diagnosis) pools(ctx context.Context, c *client.Client, pools map[strin
 	return nil
 }
 
-// reader adds a consumer, and a fault if it has no reader. While unfinished messages remain, the readers may be busy rather than absent:
-// then the function there reports whether any of them answers.
+// reader adds a consumer, and a fault if no reader waits for its messages. If some messages were taken and are not finished, its
+// readers may be busy rather than gone: then there is called, which reports whether one of them answers.
 func (d *diagnosis) reader(name string, facts bus.ConsumerFacts, hint string, there func() (bool, error)) error {
 	d.Services = append(d.Services, serviceFacts{name, facts})
 	if facts.Waiting > 0 {

@@ -156,7 +156,7 @@ func (m *Machine) lesson(why string) string {
 	return why + "\nWhat was said last: " + Clip(m.text, maxLast)
 }
 
-// failed ends the conversation. If it was too long for the model, it is compressed and the model is asked once more.
+// failed ends the conversation, unless it was too long for the model: then it is compressed, and the model is asked once more.
 func (m *Machine) failed(f *Fact) {
 	m.had.Tokens += f.Tokens
 	if f.TooLong && !m.tightened {

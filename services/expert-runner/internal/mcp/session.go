@@ -108,7 +108,7 @@ func (x *session) list(ctx context.Context) error {
 	return nil
 }
 
-// changed is called by the SDK, which reads nothing else meanwhile.
+// changed notes that the server's tools have changed. It returns at once: the SDK, which calls it, reads nothing else meanwhile.
 func (x *session) changed() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -152,7 +152,7 @@ func Digest(owner string, said []Message, more ...Message) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Asked is the last message.
+// Asked is the last message, which the job answers.
 func (c *Conversation) Asked() Message { return Message{user, c.Last} }
 
 // Answered returns an answer as a message.

@@ -46,7 +46,7 @@ type GuessError struct {
 	Place string
 }
 
-// Error returns the place.
+// Error describes the mistake and where it is.
 func (e *GuessError) Error() string { return e.Place }
 
 // Prompt is a rendered prompt: System says who the model is, User is the present question. Texts for people are in User.

@@ -25,7 +25,7 @@ type Step struct {
 	Schema json.RawMessage
 }
 
-// steps returns the steps in the form that determines their order.
+// steps returns the workflow without tools and schemas, as conversation.Order takes it.
 func (c *Config) steps() []conversation.Step {
 	list := make([]conversation.Step, len(c.Workflow))
 	for i := range c.Workflow {

@@ -18,7 +18,7 @@ type Func func(ctx context.Context, t *expert.Task) (events.SubJobReported, erro
 // Park is returned by a function that waits for a person or a point in time: the run ends. The answer starts the next run,
 // which finds the finished effects in the journal and the answer in its work.
 type Park struct {
-	// Input is the request for input.
+	// Input is the question, or the time until which the run waits.
 	Input events.InputRequested
 }
 
