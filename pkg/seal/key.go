@@ -77,8 +77,8 @@ func Named(m *events.Message) string {
 	return key
 }
 
-// Stamp returns who signed a message and when, as its seal says; "" for none. Nothing is checked. Everyone who repeats the message has to leave
-// it as it is, while the text of the signature can be written in several ways.
+// Stamp returns who signed a message and when, as its seal says; "" for none. Nothing is checked. A repeated message
+// counts only with the same stamp, while the signature behind it can be written in several ways.
 func Stamp(m *events.Message) string {
 	text := m.Get(Header)
 	return text[:max(0, strings.LastIndexByte(text, ' '))]

@@ -117,7 +117,7 @@ func (c *cardSpec) misplaced() events.Faults {
 	return append(faults, c.shareFaults()...)
 }
 
-// shareFaults are the faults of the key share.
+// shareFaults are the faults of the card's key "share".
 func (c *cardSpec) shareFaults() events.Faults {
 	if len(c.Share) > 0 && !c.is().foreign {
 		return events.Faults{{

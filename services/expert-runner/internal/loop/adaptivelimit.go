@@ -49,7 +49,7 @@ func (t *adaptiveLimit) try(most int) int {
 	return n
 }
 
-// give returns places that were taken and not used.
+// give gives back places that were taken and not used.
 func (t *adaptiveLimit) give(n int) {
 	t.mu.Lock()
 	t.hand -= n
@@ -65,8 +65,8 @@ func (t *adaptiveLimit) call() {
 	t.wake()
 }
 
-// done returns one place, and says whether it was a call and whether its run was quick. A call says nothing about the speed of
-// others.
+// done gives back one place and adapts the limit: call says whether it was a call, quick whether its run was quick. The speed of a
+// call tells nothing about others.
 func (t *adaptiveLimit) done(call, quick bool) {
 	t.mu.Lock()
 	t.hand--

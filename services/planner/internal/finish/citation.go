@@ -17,7 +17,7 @@ const (
 // Known holds everything of a job that may contain a source: results, inputs, the request, text files.
 type Known struct{ texts []string }
 
-// Add adds texts, and the texts in JSON.
+// Add adds texts in lower case, and a second time with percent-encoded bytes decoded if there are any.
 func (k *Known) Add(texts ...string) {
 	for _, text := range texts {
 		if text = strings.ToLower(text); text == "" {

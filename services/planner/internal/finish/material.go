@@ -28,7 +28,7 @@ type Material struct {
 	Steps   []Step `json:"steps,omitempty"`
 	// Sources are the sources that the results cite.
 	Sources []Source `json:"sources,omitempty"`
-	// Given are further sources that may be cited: those in the job's inputs and in its files of text.
+	// Given are further sources that may be cited: those in the job's inputs and text files.
 	Given []string `json:"given,omitempty"`
 	// Unsearched is true if the search for Given was incomplete; then no source counts as invented.
 	Unsearched bool `json:"unsearched,omitempty"`
