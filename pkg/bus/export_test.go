@@ -12,3 +12,6 @@ func (o Blobs) Described(ctx context.Context, job, digest string, fits func(at u
 func (b *Bus) OnDenial(prefix string, f func(subject string)) (stop func()) {
 	return b.denials.on(prefix, func(subject string, _ error) { f(subject) })
 }
+
+// Proves reports whether a proof fits an id.
+func Proves(proof, id string) bool { return proves(proof, id) }

@@ -317,6 +317,9 @@ func (s Services) Request(ctx context.Context, subject string, body []byte) (ans
 // request returns a signed request with the headers of the caller.
 func (s Services) request(ctx context.Context, subject string, body []byte) (*nats.Msg, error) {
 	m := &nats.Msg{Subject: subject, Header: RequestHeader(ctx), Data: body}
+	if proof, ok := ctx.Value(proofKey{}).(string); ok && proof != "" {
+		m.Header.Set(headerProof, proof)
+	}
 	return m, s.bus.sealing.seal(s.bus.names, &events.Message{Subject: subject, Header: m.Header, Body: body})
 }
 

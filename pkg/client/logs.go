@@ -104,10 +104,11 @@ func (l Logs) Tell(ctx context.Context, log *joblog.Log, kind events.Kind, data 
 // not fit the job, ErrNotFound for an unknown SubJob or a deleted payload, and those of Submit.
 func (l Logs) Fork(ctx context.Context, log *joblog.Log, f joblog.Fork) (*joblog.Forked, error) {
 	if f.ID == "" {
-		var err error
-		if f.ID, err = NewID(); err != nil {
+		own, err := NewOwnID()
+		if err != nil {
 			return nil, err
 		}
+		ctx, f.ID = own.With(ctx), own.id
 	}
 	get := l.payloads(ctx, log.Job.ID)
 	forked, err := log.Fork(f, get)

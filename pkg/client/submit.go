@@ -34,7 +34,8 @@ func WithTimezone(ctx context.Context, zone string) context.Context { return bus
 
 // Submit submits a job and returns its id, or the id of the job that continues if the request answers a question that is open in
 // its session (Request.New prevents that). A missing id is generated before the first attempt, so that a repeat is the same job.
-// Plan and inputs above the inline limit are stored as blobs first. If no scheduler answers, the request stays in the durable queue
+// Plan and inputs above the inline limit are stored as blobs first; a scheduler that refuses the request removes them if this program has
+// made the id, see OwnID. If no scheduler answers, the request stays in the durable queue
 // and is admitted later. Errors: events.Faults with everything that is wrong with the request, ErrConflict if another request has
 // the id, and those of the bus.
 func (c *Client) Submit(ctx context.Context, r events.Request) (string, error) {
@@ -73,13 +74,16 @@ func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
 		return Receipt{}, faults
 	}
 	if r.ID == "" {
-		id, err := NewID()
+		own, err := NewOwnID()
 		if err != nil {
 			return Receipt{}, err
 		}
-		r.ID = id
+		ctx, r.ID = own.With(ctx), own.id
 	}
 	receipt := Receipt{JobID: r.ID}
+	if size := len(r.Goal) + len(r.Context); size > bus.MaxMessage { // Before anything is stored.
+		return receipt, oversize(r, size)
+	}
 	if r.Schedule == nil { // A schedule must be part of the request: blobs belong to one job.
 		if err := c.offload(ctx, &r); err != nil {
 			return receipt, err
@@ -92,7 +96,7 @@ func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
 	if len(body) > bus.MaxMessage {
 		return receipt, oversize(r, len(body))
 	}
-	answer, fault, err := c.bus.Services().Request(ctx, c.Names().API("submit"), body)
+	answer, fault, err := c.bus.Services().Request(proven(ctx, r.ID), c.Names().API("submit"), body)
 	switch {
 	case fault != nil && (fault.Code != events.CodeUnavailable || fault.Field == "disk"): // Otherwise the queue keeps it until there is room.
 		return receipt, refusal(answer, fault)

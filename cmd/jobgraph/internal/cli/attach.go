@@ -93,17 +93,22 @@ func within(dir string) (files []attachment, err error) {
 	return files, err
 }
 
+// name gives a request without an id one of its own.
+func (q *asked) name(r *events.Request) (err error) {
+	if r.ID == "" {
+		q.own, err = client.NewOwnID()
+		r.ID = q.own.String()
+	}
+	return err
+}
+
 // attach stores files under the job's id, generating the id if necessary, and adds them to the request.
 func (q *asked) attach(ctx context.Context, c *client.Client, r *events.Request) error {
 	if len(q.attached) == 0 {
 		return nil
 	}
-	if r.ID == "" {
-		id, err := client.NewID()
-		if err != nil {
-			return err
-		}
-		r.ID = id
+	if err := q.name(r); err != nil {
+		return err
 	}
 	files, faults := unfolded(q.attached)
 	if err := faults.OrNil(); err != nil {

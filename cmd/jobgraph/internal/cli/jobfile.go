@@ -32,6 +32,7 @@ type asked struct {
 	cached, fresh, debug, offline                                 bool
 	unattended                                                    *bool
 	searches                                                      int
+	own                                                           client.OwnID // own is the job's id if none was given.
 }
 
 func (q *asked) declare(c *cobra.Command) {

@@ -113,7 +113,7 @@ func (g runs) submitCommand() *cobra.Command {
 				if err := q.attach(ctx, c, &r); err != nil {
 					return err
 				}
-				receipt, err := c.Ask(ctx, r)
+				receipt, err := c.Ask(q.own.With(ctx), r)
 				if err != nil {
 					return err
 				}
@@ -142,12 +142,8 @@ func (g runs) submitCommand() *cobra.Command {
 
 // run executes a job, on an embedded stack or on a running bus.
 func (g runs) run(r events.Request, f *runFlags) error {
-	if r.ID == "" {
-		id, err := client.NewID()
-		if err != nil {
-			return err
-		}
-		r.ID = id
+	if err := f.name(&r); err != nil {
+		return err
 	}
 	if !f.embedded && !f.open && f.store == "" {
 		c, err := g.answering()
@@ -362,7 +358,7 @@ func (g runs) runHere(k *stack.Stack, r events.Request, f *runFlags) error {
 	if err := f.attach(g.app.soft, c, &r); err != nil {
 		return err
 	}
-	id, err := c.Submit(g.app.soft, r)
+	id, err := c.Submit(f.own.With(g.app.soft), r)
 	if err != nil {
 		return err
 	}
@@ -375,7 +371,7 @@ func (g runs) runOn(c *client.Client, r events.Request, f *runFlags) error {
 	if err := f.attach(g.app.soft, c, &r); err != nil {
 		return err
 	}
-	receipt, err := c.Ask(g.app.soft, r)
+	receipt, err := c.Ask(f.own.With(g.app.soft), r)
 	if err != nil {
 		return err
 	}

@@ -250,3 +250,32 @@ func TestASignedRequestIsOneJobHoweverOftenOthersSendIt(t *testing.T) {
 		t.Errorf("%d jobs", n)
 	}
 }
+
+// A client may store payloads and remove none. What it has stored for a request that is refused, a scheduler removes, but not what others
+// store for requests of theirs.
+func TestPayloadsOfARefusedRequestAreRemovedWithRoles(t *testing.T) {
+	s := castle(t)
+	v, eve, own := s.asking(), s.enter("eve"), musttest.Get(client.NewOwnID())(t)
+	attach := func(c *client.Client, id string) events.Request {
+		ref := musttest.Get(c.Attach(t.Context(), id, "a.txt", strings.NewReader("attached")))(t)
+		return events.Request{ID: id, Goal: "x", Session: v.session, Attachments: []events.Ref{ref}}
+	}
+	payloads := func(id string) int { return len(musttest.Get(s.admin.Bus().Blobs().List(t.Context(), id))(t)) }
+	theirs := musttest.Get(client.NewOwnID())(t)
+	r, foreign := attach(eve, own.String()), attach(s.boss, theirs.String())
+	if err := eve.Bus().Blobs().Delete(t.Context(), theirs.String()); !errors.Is(err, bus.ErrNotPermitted) {
+		t.Errorf("eve removes payloads: %v", err)
+	}
+	if _, err := eve.Ask(own.With(t.Context()), foreign); !errors.Is(err, bus.ErrNotPermitted) || payloads(theirs.String()) != 1 {
+		t.Errorf("eve sends a request with the id of the boss: %v, %d payloads are left", err, payloads(theirs.String()))
+	}
+	if _, err := eve.Ask(own.With(t.Context()), r); !errors.Is(err, bus.ErrNotPermitted) || payloads(own.String()) != 0 {
+		t.Errorf("eve sends a request for the session of the boss: %v, %d payloads are left", err, payloads(own.String()))
+	}
+	if err := eve.Delete(t.Context(), theirs.String()); !errors.Is(err, bus.ErrNotPermitted) || payloads(theirs.String()) != 1 {
+		t.Errorf("eve deletes the payloads of the boss: %v", err)
+	}
+	if err := s.enter("olga").Delete(t.Context(), theirs.String()); err != nil || payloads(theirs.String()) != 0 {
+		t.Errorf("an operator deletes payloads without a job: %v, %d are left", err, payloads(theirs.String()))
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 
 	"github.com/jobgraph/jobgraph/pkg/bus"
-	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/verb"
@@ -181,13 +180,8 @@ func fork(c *call) error {
 			return fault
 		}
 	}
-	if in.NewID == "" {
-		if in.NewID, err = client.NewID(); err != nil {
-			return err
-		}
-		if key := c.r.Header.Get(keyHeader); key != "" {
-			in.NewID = keyed(c.who.User, key)
-		}
+	if key := c.r.Header.Get(keyHeader); in.NewID == "" && key != "" {
+		in.NewID = keyed(c.who.User, key)
 	}
 	made, err := logs.Fork(ctx, log, joblog.Fork{ID: in.NewID, Before: in.Before, Model: in.Model, Expert: in.Expert, Prompt: in.Prompt, Result: in.Result})
 	if err != nil {

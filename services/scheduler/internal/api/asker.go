@@ -22,10 +22,14 @@ func (v *API) signed(name string, answer handler) handler {
 	}
 	return func(ctx context.Context, body []byte) (any, error) { // Admission checks the user, since its field has several names.
 		who, asked, err := signatures.Signer(ctx)
-		if ctx, err = intake.WithSender(ctx, who, asked, err); err != nil {
+		sender, err := intake.WithSender(ctx, who, asked, err)
+		if err != nil {
+			v.forget(ctx, body, err)
 			return nil, err
 		}
-		return answer(ctx, body)
+		admission, err := answer(sender, body)
+		v.forget(ctx, body, err)
+		return admission, err
 	}
 }
 
