@@ -14,8 +14,8 @@ import (
 
 // Attach stores a file for a job that is not submitted yet, under the id that its request will have, and returns the
 // reference for the request's attachments. The file need not fit into memory; it is read twice. The same bytes are stored
-// once. Files of an id that is never submitted stay until a job with that id is deleted. Errors: bus.ErrTooLarge, the
-// reader's, and those of the bus.
+// once. They stay if the request is refused or never sent: `jobgraph fsck` names them after a day, and Delete
+// removes them. Errors: bus.ErrTooLarge, the reader's, and those of the bus.
 func (c *Client) Attach(ctx context.Context, job, name string, r io.ReadSeeker) (events.Ref, error) {
 	ref, err := c.bus.Blobs().PutFrom(ctx, job, r)
 	if err != nil {

@@ -302,23 +302,27 @@ func (c *Client) closedSo(ctx context.Context, subject string, closed *events.In
 }
 
 // deleteRest removes what an interrupted operation may have left: the state, if a deletion was interrupted after it had
-// removed the log; journals, if an import was interrupted before it wrote the log.
+// removed the log; journals, if an import was interrupted before it wrote the log; payloads, also those of a request that was
+// never sent, or was refused.
 func (c *Client) deleteRest(ctx context.Context, job string) error {
-	_, err := c.Get(ctx, job)
-	if err == nil {
-		return c.bus.Retention().PurgeRest(ctx, job)
+	_, absent := c.Get(ctx, job)
+	switch {
+	case absent == nil:
+		if err := c.bus.Retention().PurgeRest(ctx, job); err != nil {
+			return err
+		}
+	case !errors.Is(absent, ErrNotFound):
+		return absent
 	}
-	if !errors.Is(err, ErrNotFound) {
-		return err
-	}
-	if purged := c.bus.Retention().PurgeJournals(ctx, job); !errors.Is(purged, ErrNotFound) {
-		return purged
+	err := c.bus.Retention().PurgeUnbegun(ctx, job)
+	if errors.Is(err, ErrNotFound) {
+		return absent
 	}
 	return err
 }
 
-// Delete removes everything of a job that has ended or is in quarantine. Errors: ErrConflict for a job that has not ended,
-// ErrNotFound, those of the bus. It may be repeated after a failure.
+// Delete removes everything of a job that has ended or is in quarantine, and what is left under an id without a job. Errors:
+// ErrConflict for a job that has not ended, ErrNotFound, those of the bus. It may be repeated after a failure.
 func (c *Client) Delete(ctx context.Context, job string) error {
 	if err := checkID(job); err != nil {
 		return err
@@ -332,7 +336,7 @@ func (c *Client) Delete(ctx context.Context, job string) error {
 		requested, ended = requested || e.Kind == events.KindJobRequested, endAfter(ended, e)
 	}
 	if !requested {
-		return c.deleteRest(ctx, job)
+		return deleteByVerb(ctx, c, job, c.deleteRest(ctx, job))
 	}
 	if ended == nil {
 		saved, err := c.Get(ctx, job)
@@ -343,7 +347,11 @@ func (c *Client) Delete(ctx context.Context, job string) error {
 			return conflict(job, "not at its end")
 		}
 	}
-	err := c.bus.Retention().PurgeJob(ctx, job)
+	return deleteByVerb(ctx, c, job, c.bus.Retention().PurgeJob(ctx, job))
+}
+
+// deleteByVerb asks a scheduler to delete a job if this client was not permitted to; otherwise it returns err.
+func deleteByVerb(ctx context.Context, c *Client, job string, err error) error {
 	if errors.Is(err, bus.ErrNotPermitted) {
 		return c.ask(ctx, "delete", verb.Ref{ID: job}, nil)
 	}

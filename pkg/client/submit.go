@@ -34,9 +34,9 @@ func WithTimezone(ctx context.Context, zone string) context.Context { return bus
 
 // Submit submits a job and returns its id, or the id of the job that continues if the request answers a question that is open in
 // its session (Request.New prevents that). A missing id is generated before the first attempt, so that a repeat is the same job.
-// Plan and inputs above the inline limit are stored as blobs first. If no scheduler answers, the request stays in the durable queue
-// and is admitted later. Errors: events.Faults with everything that is wrong with the request, ErrConflict if another request has
-// the id, and those of the bus.
+// Plan and inputs above the inline limit are stored as blobs first, and stay if the request is refused. If no scheduler answers, the request
+// stays in the durable queue and is admitted later. Errors: events.Faults with everything that is wrong with the request, ErrConflict if
+// another request has the id, and those of the bus.
 func (c *Client) Submit(ctx context.Context, r events.Request) (string, error) {
 	receipt, err := c.Ask(ctx, r)
 	return receipt.JobID, err
@@ -80,6 +80,9 @@ func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
 		r.ID = id
 	}
 	receipt := Receipt{JobID: r.ID}
+	if size := len(r.Goal) + len(r.Context); size > bus.MaxMessage { // Before anything is stored.
+		return receipt, oversize(r, size)
+	}
 	if r.Schedule == nil { // A schedule must be part of the request: blobs belong to one job.
 		if err := c.offload(ctx, &r); err != nil {
 			return receipt, err

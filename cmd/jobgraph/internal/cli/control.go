@@ -235,18 +235,23 @@ func (g controls) deleteCommand() *cobra.Command {
 				return err
 			}
 			return g.app.with(func(ctx context.Context, c *client.Client) error {
-				if _, err := c.Head(ctx, job); err != nil {
-					return g.app.views.missing(ctx, c, job, err)
+				_, absent := c.Head(ctx, job)
+				if absent != nil && (!errors.Is(absent, bus.ErrNotFound) || errors.Is(absent, client.ErrNotAdmitted)) {
+					return g.app.views.missing(ctx, c, job, absent)
 				}
-				if force {
+				if force && absent == nil {
 					if err := c.Stop(ctx, job, events.StopRequested{Reason: "deleted", By: g.app.by()}); err != nil && !errors.Is(err, bus.ErrConflict) {
 						return err
 					}
 				}
 				if err := c.Delete(ctx, job); err != nil {
-					return err
+					return g.app.views.missing(ctx, c, job, err)
 				}
-				g.app.note("job %s is gone", job)
+				if absent == nil {
+					g.app.note("job %s is gone", job)
+				} else {
+					g.app.note("there is no job %s; what was left under its id is gone", job)
+				}
 				if g.app.machine() {
 					return output.Value(g.app.sys.Stdout, g.app.output, map[string]any{"job_id": job, "deleted": true})
 				}

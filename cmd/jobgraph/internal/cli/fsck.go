@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -56,7 +57,7 @@ func (g operations) inStore(dir string, do func(context.Context, *client.Client)
 }
 
 func (g operations) fsck(ctx context.Context, c *client.Client) error {
-	report, err := fsck.Check(ctx, c)
+	report, err := fsck.Check(ctx, c, time.Now())
 	if errors.Is(err, bus.ErrNotFound) {
 		return fmt.Errorf("%w: %w", err, &events.Fault{
 			Code: events.CodeNotFound, Field: "store", Message: "there are no streams under prefix " + c.Names().Prefix(), Hint: "name another with --prefix, or run `jobgraph init`",
@@ -91,6 +92,10 @@ func checked(r *fsck.Report) string {
 		if told.count > 0 {
 			fmt.Fprintf(&b, "note      %d %s\n", told.count, told.text)
 		}
+	}
+	if u := r.Unused; u != nil {
+		fmt.Fprintf(&b, "note      payloads without a job: %d (ids: %d, size: %s, oldest: %s); their requests are yet to come, were never sent, or were refused; after a day they are a finding\n",
+			u.Payloads, u.IDs, output.Size(u.Bytes), u.Oldest.UTC().Format(time.RFC3339))
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]

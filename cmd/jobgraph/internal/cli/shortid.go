@@ -78,6 +78,11 @@ func (a *app) wholeID(text string, final bool) (string, error) {
 		return text, nil
 	}
 	defer c.Close()
+	if final {
+		if stored, err := c.Bus().Blobs().Any(a.soft, job); stored && err == nil {
+			return text, nil // There may be no such job, and something to delete.
+		}
+	}
 	found, err := a.meant(a.soft, c, job)
 	if err != nil || found == job {
 		return text, err

@@ -24,9 +24,10 @@ const (
 	StateDamaged   Kind = "state_damaged"   // The saved state cannot be read, or does not match its digest.
 	StateDiffers   Kind = "state_differs"   // The saved state differs from the fold of the log.
 	PayloadMissing Kind = "payload_missing" // A payload that an event refers to is missing from the object store, or is damaged.
+	PayloadUnused  Kind = "payload_unused"  // Payloads have been stored for a day under an id without a job.
 )
 
-// Finding is one problem of a job.
+// Finding is one problem of a job, or of an id without one.
 type Finding struct {
 	Kind Kind   `json:"kind"`
 	Job  string `json:"job_id"`
@@ -48,6 +49,8 @@ type Report struct {
 	Unsigned    int `json:"unsigned"`
 	Foreign     int `json:"foreign"`
 	Quarantined int `json:"quarantined"`
+	// Unused counts the payloads without a job, also those that are too young for a finding; nil if there are none.
+	Unused *Unused `json:"unused,omitempty"`
 	// Findings are sorted by job id.
 	Findings []Finding `json:"findings"`
 }
@@ -62,8 +65,8 @@ type checker struct {
 }
 
 // Check checks all jobs. On a bus with running services, a job with findings is checked twice, since it may have been
-// changing. Errors: those of the bus.
-func Check(ctx context.Context, c *client.Client) (*Report, error) {
+// changing. now decides how old payloads without a job are. Errors: those of the bus.
+func Check(ctx context.Context, c *client.Client, now time.Time) (*Report, error) {
 	k := &checker{client: c, report: &Report{Findings: []Finding{}}}
 	var err error
 	if k.log, err = c.Bus().Streams().Info(ctx, c.Names().Log); err != nil {
@@ -87,6 +90,9 @@ func Check(ctx context.Context, c *client.Client) (*Report, error) {
 			return nil, fmt.Errorf("check job %s: %w", job, err)
 		}
 		k.report.add(seen)
+	}
+	if err := k.unused(ctx, now); err != nil {
+		return nil, fmt.Errorf("look for payloads without a job: %w", err)
 	}
 	return k.report, nil
 }

@@ -2,10 +2,12 @@ package fsck_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/fsck"
 	"github.com/jobgraph/jobgraph/pkg/client"
@@ -140,7 +142,7 @@ func TestWhatDoesNotFitIsFoundAndNothingElse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t)
 			c.damage(s)
-			r := musttest.Get(fsck.Check(t.Context(), s.client))(t)
+			r := musttest.Get(fsck.Check(t.Context(), s.client, time.Now()))(t)
 			var got []fsck.Kind
 			for _, f := range r.Findings {
 				got = append(got, f.Kind)
@@ -160,11 +162,55 @@ func TestALogThatEndsBeforeWhatStatesHaveSeenIsTold(t *testing.T) {
 	s := newStore(t)
 	state := bytes.Replace(kept.Bare(s.value()), []byte(`"seq":6,`), []byte(`"seq":700,`), 1)
 	s.save("j", kept.Digest(state), state)
-	r, err := fsck.Check(t.Context(), s.client)
+	r, err := fsck.Check(t.Context(), s.client, time.Now())
 	if err != nil || len(r.Findings) != 1 || r.Findings[0].Kind != fsck.LogShort {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if got, want := r.Findings[0].Fault.Message, "the log ends at sequence 6, the saved state has seen 700"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
+}
+
+// A file is stored before the request of its job. It is no problem until it has been there for a day.
+func TestPayloadsWithoutAJobAreCountedAndFoundAfterADay(t *testing.T) {
+	s := newStore(t)
+	begun := time.Now()
+	check := func(after time.Duration, want *fsck.Unused, found ...string) {
+		t.Helper()
+		r := musttest.Get(fsck.Check(t.Context(), s.client, begun.Add(after)))(t)
+		var got []string
+		for _, f := range r.Findings {
+			if f.Kind != fsck.PayloadUnused || !strings.Contains(f.Fault.Hint, "`jobgraph delete "+f.Job+"`") {
+				t.Errorf("finding %+v", f)
+			}
+			got = append(got, f.Job)
+		}
+		if r.Unused != nil && r.Unused.Oldest.Before(begun.Add(-time.Minute)) {
+			t.Errorf("the oldest is of %s, before %s", r.Unused.Oldest, begun)
+		}
+		musttest.Equal(t, want, r.Unused, cmpopts.IgnoreFields(fsck.Unused{}, "Oldest"))
+		musttest.Equal(t, found, got)
+	}
+	s.listed("listed")
+	check(90*time.Hour, nil)
+	s.blob("left", make([]byte, 200<<10))
+	s.blob("left", []byte("payload"))
+	s.blob("waits", []byte("payload"))
+	s.Submit(events.Request{ID: "waits", Goal: "g"})
+	s.blob("again", nil)
+	want := &fsck.Unused{IDs: 2, Payloads: 3, Bytes: 200<<10 + 7}
+	check(0, want)
+	check(23*time.Hour, want)
+	check(25*time.Hour, want, "again", "left")
+	musttest.Do(t, s.client.Delete(t.Context(), "left"))
+	check(25*time.Hour, &fsck.Unused{IDs: 1, Payloads: 1}, "again")
+	musttest.Do(t, s.client.Delete(t.Context(), "again"))
+	check(25*time.Hour, nil)
+}
+
+// listed stores a payload of a job that a session lists.
+func (s *store) listed(id string) {
+	s.Helper()
+	s.blob(id, []byte("payload"))
+	musttest.Get(s.Bus.Sessions().Put(s.Context(), "s1", []byte(`{"id":"s1","jobs":[{"id":"`+id+`"}]}`), 0))(s)
 }

@@ -194,22 +194,27 @@ func (v *API) remove(ctx context.Context, body []byte) (any, error) {
 	return verb.Deleted{JobID: r.ID, Deleted: true}, nil
 }
 
-// removeRest deletes the state that an interrupted deletion has left after the log was gone, or the journals that an interrupted
-// import has left; cause says why there is no job.
+// removeRest deletes the state that an interrupted deletion has left after the log was gone, the journals that an interrupted import has
+// left, or payloads without a job; cause says why there is no job.
 func (v *API) removeRest(ctx context.Context, id string, cause error) (any, error) {
 	var fault *events.Fault
 	if !errors.As(cause, &fault) || fault.Code != events.CodeNotFound {
 		return nil, cause
 	}
-	_, _, err := v.bus.State().GetLeader(ctx, id)
-	if errors.Is(err, bus.ErrNotFound) {
-		if err = v.bus.Retention().PurgeJournals(ctx, id); errors.Is(err, bus.ErrNotFound) {
-			return nil, cause
+	_, _, absent := v.bus.State().GetLeader(ctx, id)
+	switch {
+	case absent == nil:
+		if err := v.bus.Retention().PurgeRest(ctx, id); err != nil {
+			return nil, err
 		}
-	} else if err == nil {
-		err = v.bus.Retention().PurgeRest(ctx, id)
+	case !errors.Is(absent, bus.ErrNotFound):
+		return nil, absent
 	}
-	if err != nil {
+	err := v.bus.Retention().PurgeUnbegun(ctx, id)
+	switch {
+	case errors.Is(err, bus.ErrNotFound) && absent != nil:
+		return nil, cause
+	case err != nil && !errors.Is(err, bus.ErrNotFound):
 		return nil, err
 	}
 	return verb.Deleted{JobID: id, Deleted: true}, nil

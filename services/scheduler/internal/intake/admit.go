@@ -184,7 +184,7 @@ func (a *Admitter) admit(ctx context.Context, body []byte, origin Origin) (Admis
 
 // begin turns a request that was checked into a job, within the budgets.
 func (a *Admitter) begin(ctx context.Context, r *events.Request, digest string, origin Origin) (Admission, error) {
-	if err := a.refer(ctx, r); err != nil {
+	if err := a.checkRefs(ctx, r); err != nil {
 		return Admission{JobID: r.ID}, err
 	}
 	requested := &events.JobRequested{Digest: digest, Rules: Resolve(a.rules(ctx), r), Request: *r}
@@ -204,7 +204,7 @@ func (a *Admitter) rules(ctx context.Context) events.Rules {
 }
 
 // enter adds the job to its session and publishes it. The session comes first, so that every known job is found there. A refused
-// job is removed from it.
+// job is removed from it. Payloads are stored as late as possible: those of a refused request would stay.
 func (a *Admitter) enter(ctx context.Context, requested *events.JobRequested, origin Origin) (Admission, error) {
 	entered, zone := false, requested.Request.Timezone
 	if a.Sessions != nil {
@@ -218,6 +218,9 @@ func (a *Admitter) enter(ctx context.Context, requested *events.JobRequested, or
 	}
 	var err error
 	if requested.Rules.Timezone, err = a.zone(ctx, zone, requested.Request.User, origin.Zone); err != nil {
+		return Admission{JobID: requested.Request.ID}, err
+	}
+	if err = a.refer(ctx, &requested.Request); err != nil {
 		return Admission{JobID: requested.Request.ID}, err
 	}
 	admission, err := a.state(ctx, requested, origin.Trace)
@@ -282,11 +285,8 @@ func now(s *events.Schedule) bool {
 	return *s == (events.Schedule{Pattern: s.Pattern}) && s.Pattern == "once"
 }
 
-// refer checks the references of a request and moves large parts into blobs.
+// refer moves large parts of a request into blobs.
 func (a *Admitter) refer(ctx context.Context, r *events.Request) error {
-	if err := a.checkRefs(ctx, r); err != nil {
-		return err
-	}
 	if len(r.Plan) > events.MaxInline {
 		ref, err := a.blobs.Put(ctx, r.ID, r.Plan)
 		if err != nil {
