@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jobgraph/jobgraph/pkg/llm/llmtest"
@@ -128,4 +129,35 @@ func TestAChatOnABusSaysWhatGoesOnWithoutIt(t *testing.T) {
 	k.contains(t, " goes on; `jobgraph watch ", "`jobgraph stop ", "`jobgraph chat --session hall` goes on with this session")
 	up.press(t, "\x03")
 	up.end()
+}
+
+// What was typed before a question was shown approves nothing.
+func TestWhatIsTypedAheadAnswersNoQuestion(t *testing.T) {
+	asked, on := make(chan struct{}), make(chan struct{})
+	goOn := sync.OnceFunc(func() { close(on) })
+	defer goOn()
+	edits := llmtest.New(llmtest.Func(func(q llmtest.Question) (llmtest.Answer, error) {
+		if q.Last("tool") == "" {
+			close(asked)
+			<-on
+			return llmtest.Answer{Calls: []llmtest.Call{{Name: "write_file", Args: `{"path":"out/note.txt","content":"one"}`}}}, nil
+		}
+		return llmtest.Answer{Text: "<deliverable>It said: " + q.Last("tool") + "</deliverable>"}, nil
+	}))
+	k := talking(t, edits, "---\nname: Host\nkind: llm\ntools: [write_file]\npolicies: [{tool: write_file, action: ask}]\n---\nYou write.\n")
+	k.press(t, "Write a note\r")
+	<-asked
+	k.press(t, "yes\r")
+	k.until(t, "yes\r\n") // The terminal has it.
+	goOn()
+	k.until(t, "what you typed before this question is no answer to it", "yes, or why not> ")
+	k.press(t, "no, thanks\r")
+	k.until(t, "It said: ", "you> ")
+	if strings.Contains(k.seen.String(), "It said: wrote") {
+		t.Errorf("the call was made: %s", k.seen.String())
+	}
+	k.press(t, "/quit\r")
+	if code := k.end(); code != 0 {
+		t.Errorf("exit code %d: %s", code, k.seen.String())
+	}
 }

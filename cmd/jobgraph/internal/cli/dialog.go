@@ -134,6 +134,7 @@ func (d *dialog) ask(ctx context.Context, c *client.Client, q *verb.Question, af
 
 // answer asks until the answer fits.
 func (d *dialog) answer(ctx context.Context, q *verb.Question) (any, error) {
+	d.discard()
 	width, _, _ := d.app.size()
 	if err := d.app.printf("\n%s\n%s", asksIn(q, width), d.details(q)); err != nil {
 		return nil, err
@@ -145,6 +146,21 @@ func (d *dialog) answer(ctx context.Context, q *verb.Question) (any, error) {
 			return value, err
 		}
 		d.app.complain(wrong.Error())
+	}
+}
+
+// discard forgets what was typed before a question was shown: it was meant for something else, and might be taken for an approval.
+func (d *dialog) discard() {
+	dropped := d.keys.discard()
+	if d.reading {
+		select {
+		case line := <-d.lines:
+			d.reading, dropped = false, dropped || line.text != ""
+		default:
+		}
+	}
+	if dropped {
+		d.app.note("what you typed before this question is no answer to it, and was left out")
 	}
 }
 

@@ -17,6 +17,8 @@ type keyboard interface {
 	read() (line string, more bool)
 	// end leaves the terminal as it was.
 	end()
+	// discard forgets what was typed and not read yet, and reports whether there were whole lines of it.
+	discard() bool
 }
 
 // openKeyboard returns the keyboard of this terminal: an editor where that is possible, else the lines that the terminal gives.
@@ -41,6 +43,9 @@ func (k plainKeys) read() (string, bool) {
 }
 
 func (k plainKeys) end() {}
+
+// discard forgets nothing: what a file or a pipe says ahead is meant.
+func (k plainKeys) discard() bool { return false }
 
 // editor is a line editor. The terminal's own one cuts a line at 4,095 bytes without a word, and makes several lines of a text that is
 // pasted: the first would be the message, and the next the answer to whatever is asked.
@@ -97,6 +102,8 @@ func (e *editor) end() {
 	e.line.SetBracketedPasteMode(false)
 	e.restore()
 }
+
+func (e *editor) discard() bool { return flush(e.in) }
 
 // newlineSign stands for the end of a line in a text that is pasted, until the whole text is sent.
 const newlineSign = "↵"

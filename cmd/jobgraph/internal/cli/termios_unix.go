@@ -14,6 +14,12 @@ func editable(f *os.File) bool {
 	return err == nil
 }
 
+// flush forgets what a terminal has and no one has read, and reports whether there were whole lines of it.
+func flush(f *os.File) bool {
+	n, err := unix.IoctlGetInt(int(f.Fd()), waiting)
+	return flushInput(int(f.Fd())) == nil && err == nil && n > 0
+}
+
 // editing has the terminal give keys one by one without showing them, and returns what restores it. Ctrl-C stays a signal, and what is
 // written to the terminal stays as it is: other parts of the program write there, too.
 func editing(f *os.File) (restore func(), err error) {
