@@ -79,8 +79,12 @@ func TestAChatGoesOnAfterAQuestionThatIsLeftOpen(t *testing.T) {
 	k.until(t, "it waits for an answer", "you> ")
 	k.press(t, "/save kept\r")
 	k.until(t, "has no files", "you> ")
+	k.press(t, "/new Paint the door\r")
+	k.until(t, "Paint the door", "answer> ")
+	k.press(t, "\x04")
+	k.until(t, "Paint the door", "the next message answers it", "you> ")
 	k.press(t, "green\r")
-	k.until(t, "It is green", "you> ")
+	k.until(t, "; /new MESSAGE makes a new job", "It is green", "you> ")
 	k.press(t, "\x04")
 	if code := k.end(); code != 0 {
 		t.Errorf("exit code %d: %s", code, k.seen.String())

@@ -55,7 +55,8 @@ func (g runs) chatCommand() *cobra.Command {
 }
 
 // chatHelp lists the commands of a chat.
-const chatHelp = "  /jobs           the jobs of this chat\n" +
+const chatHelp = "  /new MESSAGE    a message that is no answer to what is asked\n" +
+	"  /jobs           the jobs of this chat\n" +
 	"  /why [ID]       why a job is not running; the latest if ID is left out\n" +
 	"  /files [ID]     the files of a job\n" +
 	"  /save DIR       write the files of the latest result into a folder\n" +
@@ -181,17 +182,17 @@ func (s *chat) talk(first string) error {
 				return err
 			}
 		default:
-			if err := s.message(ctx, strings.TrimSpace(line)); err != nil {
+			if err := s.message(ctx, strings.TrimSpace(line), false); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// message submits a message and shows its job. A job that fails does not end the chat.
-func (s *chat) message(ctx context.Context, text string) error {
+// message submits a message and shows its job. A job that fails does not end the chat. A fresh one answers no question of the session.
+func (s *chat) message(ctx context.Context, text string, fresh bool) error {
 	r := s.about
-	r.Goal = text
+	r.Goal, r.New = text, fresh
 	receipt, err := s.c.Ask(ctx, r)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -200,7 +201,7 @@ func (s *chat) message(ctx context.Context, text string) error {
 		s.app.complain(err.Error())
 		return nil
 	}
-	s.answered(&receipt)
+	s.answered(&receipt, "/new MESSAGE")
 	s.latest, s.open = receipt.JobID, true
 	if !slices.Contains(s.jobs, s.latest) {
 		s.jobs = append(s.jobs, s.latest)
@@ -246,6 +247,11 @@ func (s *chat) command(ctx context.Context, words []string) error {
 	switch words[0] {
 	case "/help":
 		return s.app.printf("%s", chatHelp)
+	case "/new":
+		if argument != "" {
+			return s.message(ctx, argument, true)
+		}
+		err = errors.New("write the message behind it: /new MESSAGE")
 	case "/jobs":
 		for _, id := range s.jobs {
 			if err := s.app.printf("%s\n", id); err != nil {

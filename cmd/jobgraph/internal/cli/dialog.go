@@ -81,10 +81,11 @@ func (d *dialog) line(ctx context.Context, prompt string) (string, error) {
 
 // behind reads one line behind a label.
 func (d *dialog) behind(ctx context.Context, label string) (string, error) {
-	if err := d.keys.begin(label); err != nil {
+	end, err := d.keys.begin(label)
+	defer end()
+	if err != nil {
 		return "", err
 	}
-	defer d.keys.end()
 	if !d.reading {
 		d.want <- struct{}{} // The reader is waiting for this.
 		d.reading = true

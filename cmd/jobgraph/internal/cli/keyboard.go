@@ -4,19 +4,18 @@ import (
 	"bufio"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/term"
 )
 
-// keyboard reads lines that a person types behind a prompt. begin and end belong to one goroutine, read to another.
+// keyboard reads lines that a person types behind a prompt. read belongs to a goroutine of its own.
 type keyboard interface {
-	// begin shows the prompt and prepares the terminal.
-	begin(prompt string) error
+	// begin shows the prompt and prepares the terminal; end leaves it as it was.
+	begin(prompt string) (end func(), err error)
 	// read returns the next line; more is false if the person has ended the input instead.
 	read() (line string, more bool)
-	// end leaves the terminal as it was.
-	end()
 	// discard forgets what was typed and not read yet, and reports whether there were whole lines of it.
 	discard() bool
 }
@@ -35,14 +34,12 @@ type plainKeys struct {
 	in  *bufio.Reader
 }
 
-func (k plainKeys) begin(prompt string) error { return k.app.printf("%s", prompt) }
+func (k plainKeys) begin(prompt string) (func(), error) { return func() {}, k.app.printf("%s", prompt) }
 
 func (k plainKeys) read() (string, bool) {
 	line, err := k.in.ReadString('\n')
 	return strings.TrimRight(line, "\r\n"), err == nil || line != ""
 }
-
-func (k plainKeys) end() {}
 
 // discard forgets nothing: what a file or a pipe says ahead is meant.
 func (k plainKeys) discard() bool { return false }
@@ -50,15 +47,15 @@ func (k plainKeys) discard() bool { return false }
 // editor is a line editor. The terminal's own one cuts a line at 4,095 bytes without a word, and makes several lines of a text that is
 // pasted: the first would be the message, and the next the answer to whatever is asked.
 type editor struct {
-	app     *app
-	in      *os.File
-	line    *term.Terminal
-	restore func()
-	begun   bool // Whether there was a prompt before: what was typed behind it without Enter is still there.
+	app   *app
+	in    *os.File
+	keys  *pastes
+	line  *term.Terminal
+	begun bool // Whether there was a prompt before: what was typed behind it without Enter is still there.
 }
 
 func newEditor(in *os.File, a *app) *editor {
-	e := &editor{app: a, in: in}
+	e := &editor{app: a, in: in, keys: &pastes{in: in}}
 	e.line = e.fresh()
 	return e
 }
@@ -67,15 +64,14 @@ func (e *editor) fresh() *term.Terminal {
 	return term.NewTerminal(struct {
 		io.Reader
 		io.Writer
-	}{&pastes{in: e.in}, e.app.sys.Stdout}, "")
+	}{e.keys, e.app.sys.Stdout}, "")
 }
 
-func (e *editor) begin(prompt string) error {
+func (e *editor) begin(prompt string) (func(), error) {
 	restore, err := editing(e.in)
 	if err != nil {
-		return err
+		return func() {}, err
 	}
-	e.restore = restore
 	if width, height, ok := e.app.size(); ok {
 		_ = e.line.SetSize(width, height) // Only a line that is shown already can fail to be drawn again.
 	}
@@ -85,7 +81,10 @@ func (e *editor) begin(prompt string) error {
 		_, err = e.line.Write(nil) // Draws the prompt and what was typed if a read is under way.
 	}
 	e.begun = true
-	return err
+	return func() {
+		e.line.SetBracketedPasteMode(false)
+		restore()
+	}, err
 }
 
 func (e *editor) read() (string, bool) {
@@ -96,11 +95,6 @@ func (e *editor) read() (string, bool) {
 		e.line.History = past
 	}
 	return strings.ReplaceAll(line, newlineSign, "\n"), err == nil
-}
-
-func (e *editor) end() {
-	e.line.SetBracketedPasteMode(false)
-	e.restore()
 }
 
 func (e *editor) discard() bool { return flush(e.in) }
@@ -119,14 +113,29 @@ type pastes struct {
 	in     io.Reader
 	inside bool
 	mark   []byte // The beginning of a mark that has been read so far.
+	later  []byte // What has been read behind a Ctrl-D.
 }
 
-// Read implements io.Reader. It reads little enough that what it makes of it fits.
-func (p *pastes) Read(into []byte) (int, error) {
-	n, err := p.in.Read(into[:max(1, len(into)/len(newlineSign))])
+// ctrlD ends the input at the beginning of a line.
+const ctrlD = 4
+
+// Read implements io.Reader. It reads little enough that what it makes of it fits, and gives nothing behind a Ctrl-D with it: the line that
+// it ends takes no more.
+func (p *pastes) Read(into []byte) (n int, err error) {
+	few := into[:max(1, len(into)/len(newlineSign))]
+	if n = copy(few, p.later); n > 0 {
+		p.later = p.later[n:]
+	} else {
+		n, err = p.in.Read(few)
+	}
 	out := make([]byte, 0, len(into))
-	for _, b := range into[:n] {
+	for i, b := range few[:n] {
 		p.note(b)
+		if b == ctrlD && !p.inside {
+			p.later = append(slices.Clone(few[i+1:n]), p.later...)
+			out = append(out, b)
+			break
+		}
 		if p.inside && (b == '\n' || b == '\r') {
 			out = append(out, newlineSign...)
 			continue

@@ -36,6 +36,20 @@ func TestALineThatNoPromptWaitsForGoesToTheNextPrompt(t *testing.T) {
 	}
 }
 
+// What is typed behind a Ctrl-D belongs to the next line.
+func TestNothingIsReadBehindACtrlDTogetherWithIt(t *testing.T) {
+	p := &pastes{in: strings.NewReader("a\x04bc\x04d" + pasteBegins + "\x04" + pasteEnds)}
+	var got []string
+	for into := make([]byte, 90); ; {
+		n, err := p.Read(into)
+		if err != nil {
+			break
+		}
+		got = append(got, string(into[:n]))
+	}
+	musttest.Equal(t, []string{"a\x04", "bc\x04", "d" + pasteBegins + "\x04" + pasteEnds}, got)
+}
+
 func TestOnlyTheEndsOfLinesWithinAPasteAreReplaced(t *testing.T) {
 	typed := "a\n" + pasteBegins + "b\nc\rd" + pasteEnds + "\x1b[A\n\x1b" + pasteBegins + "\n" + pasteEnds + "\n"
 	want := "a\n" + pasteBegins + "b↵c↵d" + pasteEnds + "\x1b[A\n\x1b" + pasteBegins + "↵" + pasteEnds + "\n"
