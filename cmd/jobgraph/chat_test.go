@@ -131,6 +131,10 @@ func TestAChatOnABusSaysWhatGoesOnWithoutIt(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, k.seen.String())
 	}
 	k.contains(t, " goes on; `jobgraph watch ", "`jobgraph stop ", "`jobgraph chat --session hall` goes on with this session")
+	job := regexp.MustCompile(`job (\S+) goes on`).FindStringSubmatch(k.seen.String())
+	if stop := atKeyboard(t, dir, nil, "jobgraph", "-s", at, "stop", job[1]); stop.end() != 0 { // It need not drain.
+		t.Error(stop.seen.String())
+	}
 	up.press(t, "\x03")
 	up.end()
 }
