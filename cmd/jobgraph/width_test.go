@@ -9,9 +9,8 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/drawing"
 )
 
-// whole matches a line with one thing that has to stay in one piece, after a label: an address, a path, a command, or an entry of the log or
-// of a job's events.
-var whole = regexp.MustCompile(`^ *(((store|bus|http) +)?\S+|(bus +)?nats-server -c \S+|set -a; \. \S+|\(set -a; \. \S+; [a-z -]+(FILE)?\)|(or all in one process: )?jobgraph( \S+)+|time=\S+ level=.*|\d+ +\d\d:\d\d:\d\d\.\d{3} .*)$`)
+// whole matches a line with one thing that has to stay in one piece, after a label: an address, a path, a command, or an entry of the log.
+var whole = regexp.MustCompile(`^ *(((store|bus|http) +)?\S+|(bus +)?nats-server -c \S+|set -a; \. \S+|\(set -a; \. \S+; [a-z -]+(FILE)?\)|(or all in one process: )?jobgraph( \S+)+|time=\S+ level=.*)$`)
 
 // escapes are the control sequences of a terminal.
 var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
@@ -78,4 +77,27 @@ func TestWhatUpAndDoctorSayFitsATerminalOfEightyColumns(t *testing.T) {
 	}
 	up.fits(t)
 	up.contains(t, "/?token=", "/api/v1 /readyz /metrics /version", filepath.Base(dir))
+}
+
+// Rows of events are as wide as the terminal; what is not for a terminal is whole.
+func TestRowsOfEventsFitATerminalAndAreWholeElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	up := atKeyboard(t, dir, nil, "jobgraph", "up", "--model", "fake", "--ephemeral", "--nats", "127.0.0.1:0", "--http", "off")
+	up.until(t, "bus    ", " list")
+	at := []string{"jobgraph", "-s", regexp.MustCompile(`nats://[0-9.:]+`).FindString(up.seen.String())}
+	goal := "Write down every one of the many words of this long goal"
+	if k := atKeyboard(t, dir, nil, append(at, "run", "--id", "long", "--profile", "steps", "--no-input", goal)...); k.end() != 0 {
+		t.Fatal(k.seen.String())
+	}
+	k := atKeyboard(t, dir, nil, append(at, "events", "long")...)
+	k.end()
+	k.fits(t)
+	k.contains(t, "job.requested Write down eve…", "subjob.reported")
+	for _, command := range []string{"events long -o wide", "events long | cat"} {
+		k := atKeyboard(t, dir, nil, "sh", "-c", strings.Join(at, " ")+" "+command)
+		k.end()
+		k.contains(t, goal)
+	}
+	up.press(t, "\x03")
+	up.end()
 }

@@ -71,19 +71,42 @@ func unfold(fields map[string]json.RawMessage) Faults {
 	}
 	var faults Faults
 	for _, name := range slices.Sorted(maps.Keys(meta)) {
-		to, known := aliases[name]
 		_, twice := fields[name]
-		_, both := fields[to]
+		rival := rivalOf(fields, name, meta[name])
+		if twice {
+			rival = name
+		}
 		switch {
-		case !known || name != "conversation_id" && name != "user_id":
+		case name != "conversation_id" && name != "user_id":
 			faults = append(faults, Fault{Code: CodeUnknownField, Field: "meta." + name, Message: fmt.Sprintf("unknown field %.80q", name), Hint: "known fields: conversation_id, user_id"})
-		case twice || both:
-			faults = append(faults, Fault{Code: CodeConflict, Field: "meta." + name, Message: "given together with " + to, Hint: "keep one of the two"})
+		case rival != "":
+			faults = append(faults, Fault{Code: CodeConflict, Field: "meta." + name, Message: "given together with " + rival, Hint: "keep one of the two"})
 		default:
 			fields[name] = meta[name]
 		}
 	}
 	return faults
+}
+
+// rivalOf returns the field of a request that says the same as an alias, "" if there is none: the field that it stands for, or another
+// alias of it with another value.
+func rivalOf(fields map[string]json.RawMessage, alias string, value json.RawMessage) string {
+	to := aliases[alias]
+	if _, both := fields[to]; both {
+		return to
+	}
+	if outer, inner, nested := strings.Cut(to, "."); nested {
+		var members map[string]json.RawMessage
+		if json.Unmarshal(fields[outer], &members) == nil && members[inner] != nil {
+			return to
+		}
+	}
+	for _, other := range slices.Sorted(maps.Keys(fields)) {
+		if other != alias && aliases[other] == to && to != "" && !bytes.Equal(bytes.TrimSpace(fields[other]), bytes.TrimSpace(value)) {
+			return other
+		}
+	}
+	return ""
 }
 
 func malformedRequest(body []byte, err error) Fault {
@@ -103,8 +126,8 @@ func (r *Request) assign(fields map[string]json.RawMessage) Faults {
 	for _, given := range slices.Sorted(maps.Keys(fields)) {
 		name := given
 		if to, ok := aliases[given]; ok {
-			if _, both := fields[to]; both {
-				faults = append(faults, Fault{Code: CodeConflict, Field: given, Message: "given together with " + to, Hint: "keep one of the two"})
+			if rival := rivalOf(fields, given, fields[given]); rival != "" && (rival < given || aliases[rival] == "") { // Of two aliases one is told.
+				faults = append(faults, Fault{Code: CodeConflict, Field: given, Message: "given together with " + rival, Hint: "keep one of the two"})
 				continue
 			}
 			name = to
@@ -120,7 +143,9 @@ func (r *Request) assign(fields map[string]json.RawMessage) Faults {
 			faults = append(faults, Fault{Code: CodeUnknownField, Field: given, Message: fmt.Sprintf("unknown field %.80q", given), Hint: "known fields: " + topLevel(known)})
 			continue
 		}
-		if err := strict(fields[given], target); errors.Is(err, toolset.ErrOwnServer) {
+		if strays := plainjson.Strays(fields[given], target); len(strays) > 0 {
+			faults = append(faults, unknownFields(given, strays)...)
+		} else if err := strict(fields[given], target); errors.Is(err, toolset.ErrOwnServer) {
 			faults = append(faults, Fault{
 				Code: CodeNotPermitted, Field: given, Message: err.Error(),
 				Hint: `name one by enabled_tools and add_to_agents alone, or as "tools": {"servers": {"NAME": {}}}; a server is lent by mcpServers.NAME.lend of jobgraph.yaml`,
@@ -128,6 +153,19 @@ func (r *Request) assign(fields map[string]json.RawMessage) Faults {
 		} else if err != nil {
 			faults = append(faults, Fault{Code: CodeInvalid, Field: given, Message: "wrong type or value", Cause: plainjson.Misfit(err)})
 		}
+	}
+	return faults
+}
+
+// unknownFields are the faults of fields below one of the request.
+func unknownFields(outer string, strays []plainjson.Stray) (faults Faults) {
+	for _, s := range strays {
+		at := outer + "." + s.Path
+		if strings.HasPrefix(s.Path, "[") {
+			at = outer + s.Path
+		}
+		name := s.Path[strings.LastIndexByte(s.Path, '.')+1:]
+		faults = append(faults, Fault{Code: CodeUnknownField, Field: at, Message: fmt.Sprintf("unknown field %.80q", name), Hint: "known fields: " + strings.Join(s.Known, ", ")})
 	}
 	return faults
 }

@@ -150,8 +150,8 @@ func TestToolsOfARequestAreReadInEveryForm(t *testing.T) {
 		`{"goal":"g","max_search_results":1001}`:                                                         "tools.results",
 		`{"goal":"g","tools":{"servers":{"":{}}}}`:                                                       "tools.servers.",
 		`{"goal":"g","tools":{"servers":{"a":{"tools":[""]}}}}`:                                          "tools.servers.a",
-		`{"goal":"g","tools":{"servers":{"a":{"command":"sh"}}}}`:                                        "tools",
-		`{"goal":"g","tools":{"browser":false}}`:                                                         "tools",
+		`{"goal":"g","tools":{"servers":{"a":{"command":"sh"}}}}`:                                        "tools.servers.a.command",
+		`{"goal":"g","tools":{"browser":false}}`:                                                         "tools.browser",
 		`{"goal":"g","enable_web_search":"no"}`:                                                          "enable_web_search",
 		`{"goal":"g","mcp_settings":[1]}`:                                                                "mcp_settings",
 		`{"goal":"g","mcp_settings":{"servers":{"a":{"enabled_tools":["b"],"url":"http://x.example"}}}}`: "mcp_settings",
@@ -262,5 +262,34 @@ func TestMetaNamesTheConversationAndTheUser(t *testing.T) {
 		if len(faults) != 1 || string(faults[0].Code)+" "+faults[0].Field != want {
 			t.Errorf("%s: %+v, want %s", body, faults, want)
 		}
+	}
+}
+
+// Each field that is not known has a fault with its place and the fields that there are; what is said twice in different ways is refused.
+func TestUnknownFieldsBelowTheTopAndAliasesOfOneFieldAreToldWithTheirPlaces(t *testing.T) {
+	for body, want := range map[string][]string{
+		`{"goal":"g","limits":{"nope":1,"max_steps":2,"retrys":3}}`:                    {"unknown_field limits.nope", "unknown_field limits.retrys"},
+		`{"goal":"g","attachments":[{"digest":"d","size":1},{"digest":"d","siez":1}]}`: {"unknown_field attachments[1].siez"},
+		`{"goal":"g","tools":{"servers":{"x":{"tols":[]}}}}`:                           {"unknown_field tools.servers.x.tols"},
+		`{"goal":"g","limits":7}`:                                                      {"invalid limits"},
+		`{"goal":"g","session_id":"a","conversation_id":"b"}`:                          {"conflict session_id"},
+		`{"goal":"g","session_id":"a","conversation_id": "a"}`:                         nil,
+		`{"goal":"g","session_id":"a","meta":{"conversation_id":"b"}}`:                 {"conflict meta.conversation_id"},
+		`{"goal":"g","target_agent_name":"a","assigned_expert_name":"b"}`:              {"conflict target_agent_name"},
+		`{"goal":"g","max_step_num":3,"limits":{"max_steps":5}}`:                       {"conflict max_step_num"},
+		`{"goal":"g","max_step_num":3,"limits":{"retries":5}}`:                         nil,
+	} {
+		var got []string
+		_, faults := DecodeRequest([]byte(body))
+		for _, f := range faults {
+			got = append(got, string(f.Code)+" "+f.Field)
+		}
+		if strings.Join(got, ", ") != strings.Join(want, ", ") {
+			t.Errorf("%s: %+v, want %v", body, faults, want)
+		}
+	}
+	_, faults := DecodeRequest([]byte(`{"goal":"g","limits":{"retrys":3}}`))
+	if len(faults) != 1 || !strings.HasPrefix(faults[0].Hint, "known fields: answer, concurrency, ") || faults[0].Message != `unknown field "retrys"` {
+		t.Errorf("%+v", faults)
 	}
 }

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -75,7 +76,7 @@ func (g *graphReader) plugins(root *node) {
 	default:
 		kind.left("an agent reasons with one voice, or as thinker and actor: MONO or DUAL")
 	}
-	root.get("knowledgebase").leave("knowledge is reached by tools: a server under mcpServers can bring it")
+	root.get("knowledgebase").leave("add the files to a base of knowledge with jobgraph knowledge, and name it in requests")
 	root.get("memory").leave("jobs of one session know what was said before; there is no other memory")
 	root.get("env").leave("limits belong to the request, models to models: see docs/configuration.md")
 }
@@ -129,11 +130,16 @@ func (g *graphReader) known(n *node) string {
 	n.get("tools").left("functions of Python cannot be loaded: name tools under toolkit." + id + ".tools, or on a card")
 	for _, t := range items(n.get("tools")) {
 		if server := t.get("name").value(); g.config.MCPServers[server] != nil {
-			a.Tools = also(a.Tools, server+"__*")
+			a.Tools = also(a.Tools, plain(server)+"__*")
 			n.get("tools").mapped("toolkit."+id+".tools", "the tools of its servers, with the best score; functions of Python stay behind")
 		}
 	}
 	return id
+}
+
+// plain returns the name of a server as it begins the names of its tools: models accept no others.
+func plain(server string) string {
+	return regexp.MustCompile(`[^A-Za-z0-9_-]`).ReplaceAllString(server, "_")
 }
 
 // also adds an edge with the best score.

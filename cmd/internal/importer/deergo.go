@@ -22,11 +22,11 @@ func deerGo(root *node, t *target) {
 		servers(mcp.get("servers"), t)
 	}
 	t.expert(&card{
-		Name: "Researcher", Description: "Finds information and names its sources", Kind: "llm", Tools: []string{"fetch"},
+		Name: "Researcher", Description: "Finds information and names its sources", Kind: "llm", Tools: []string{"fetch", "search_web"},
 		Skills: []string{"research", "web_search"}, Tags: []string{"default"}, body: researcherPrompt,
 	})
 	t.expert(&card{
-		Name: "Coder", Description: "Computes and analyses data", Kind: "llm", Tools: []string{"list_files", "read_file", "write_file"},
+		Name: "Coder", Description: "Computes and analyses data", Kind: "llm", Tools: []string{"edit", "find", "list_files", "read_file", "run", "write_file"},
 		Skills: []string{"processing", "code"}, body: coderPrompt,
 	})
 	limits := map[string]any{}

@@ -321,3 +321,39 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// Experts get the tools that there are here for those that they had.
+func TestImportedAgentsHaveTheToolsOfTheSystem(t *testing.T) {
+	r := read(t, "config.toml", manus+"[search]\nengine = \"Google\"\nlang = \"en\"\n")
+	for path, tools := range map[string][]string{
+		"experts/manus.md":         {"run", "edit", "browser", "search_web", "ask_person", "terminate"},
+		"experts/data-analysis.md": {"run", "sql", "plot", "pdf"},
+	} {
+		for _, tool := range tools {
+			if card := string(r.Files[path]); !strings.Contains(card, "  - "+tool+"\n") {
+				t.Errorf("%s has no %s:\n%s", path, tool, card)
+			}
+		}
+	}
+	notes := strings.Join(told(r), "\n")
+	for _, want := range []string{"mapped 18 search.engine > experts/manus.md tools", "left 19 search.lang >"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("%q is not in:\n%s", want, notes)
+		}
+	}
+	r = read(t, "deer-go.yaml", "model: {default_model: m}\nsetting: {max_step_num: 3}\n")
+	for path, tool := range map[string]string{"experts/researcher.md": "search_web", "experts/coder.md": "run"} {
+		if card := string(r.Files[path]); !strings.Contains(card, "  - "+tool+"\n") {
+			t.Errorf("%s has no %s:\n%s", path, tool, card)
+		}
+	}
+}
+
+// A server may have any name; the names of its tools begin with what models accept of it.
+func TestToolsOfAServerAreNamedAsModelsKnowThem(t *testing.T) {
+	r := read(t, "chat2graph.yml", strings.ReplaceAll(graph, "name: Pages,", "name: Web pages,"))
+	config := string(r.Files["jobgraph.yaml"])
+	if !strings.Contains(config, "  Web pages:\n") || !strings.Contains(config, "Web_pages__*: 1\n") {
+		t.Error(config)
+	}
+}

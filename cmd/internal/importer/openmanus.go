@@ -5,9 +5,14 @@ import (
 	"strconv"
 )
 
-// allTools returns our counterparts of OpenManus's tools.
+// allTools returns our counterparts of OpenManus's tools. Those that a machine cannot offer are left out there, with a word.
 func allTools() []string {
-	return []string{"ask_person", "fetch", "list_files", "read_file", "terminate", "write_file"}
+	return []string{"ask_person", "browser", "edit", "fetch", "find", "list_files", "read_file", "run", "search_web", "terminate", "write_file"}
+}
+
+// dataTools returns the counterparts of the tools of its agent for data.
+func dataTools() []string {
+	return []string{"ask_person", "edit", "find", "list_files", "pdf", "plot", "read_file", "run", "sql", "terminate", "write_file"}
 }
 
 // manusPrompt replaces OpenManus's own prompt, which is not part of its configuration.
@@ -21,7 +26,7 @@ how sure that is.`
 // openManus reads config.toml.
 func openManus(root *node, t *target) {
 	main := t.expert(&card{
-		Name: "Manus", Description: "Solves any task with files, the web and questions to people", Kind: "llm", Tools: allTools(), Tags: []string{"default"}, body: manusPrompt,
+		Name: "Manus", Description: "Solves any task with programs, files, the web and questions to people", Kind: "llm", Tools: allTools(), Tags: []string{"default"}, body: manusPrompt,
 	})
 	llm := root.get("llm")
 	if llm.table() {
@@ -32,15 +37,16 @@ func openManus(root *node, t *target) {
 			}
 		}
 	}
-	root.get("browser").leave("there is no browser: a server under mcpServers can bring one")
-	root.get("search").leave("there is no search engine: a server under mcpServers can bring one")
-	root.get("sandbox").leave("programs of experts of kind command have a workspace of their own; containers are not started")
+	root.get("browser").leave("the tool browser runs headless in the sandbox, and has no such setting")
+	root.get("search").leave("the tool search_web has no such setting")
+	root.get("search").get("engine").mapped(main.file+" tools", "search_web asks SearXNG, Brave, Tavily or Exa: set JOBGRAPH_SEARCH_URL, BRAVE_API_KEY, TAVILY_API_KEY or EXA_API_KEY")
+	root.get("sandbox").leave("programs run in the sandbox of the runner, with the limits under run on the card; containers are not started")
 	root.get("daytona").leave("sandboxes of that service are not used")
 	root.get("mcp").leave("it names a module of Python; servers of tools go under mcpServers")
 	flow := root.get("runflow").get("use_data_analysis_agent")
 	if yes, ok := flag(flow); ok && yes {
-		c := t.expert(&card{Name: "Data Analysis", Description: "Analyses data in files", Kind: "llm", Tools: allTools(), Tags: []string{"data_analysis"}, body: analysisPrompt})
-		flow.mapped(c.file, "the expert has the tools of this system: programs are experts of kind command")
+		c := t.expert(&card{Name: "Data Analysis", Description: "Analyses data in files", Kind: "llm", Tools: dataTools(), Tags: []string{"data_analysis"}, body: analysisPrompt})
+		flow.mapped(c.file, "the expert has the tools of this system: run, sql, plot, pdf and those for files")
 	} else if flow != nil {
 		flow.mapped("experts/", "there is no card for that agent")
 	}

@@ -40,6 +40,7 @@ type exporter struct {
 	zip     bool
 	timeout time.Duration // The time limit of one attempt.
 	client  *http.Client
+	ending  chan struct{} // Closed when the process ends: no attempt is repeated from then on.
 }
 
 // newExporter reads the OTEL_EXPORTER_OTLP_* variables; those for traces take precedence over those for all signals. Errors name
@@ -53,7 +54,7 @@ func newExporter(env host.Env) (*exporter, error) {
 		}
 		return "", ""
 	}
-	e := &exporter{timeout: defaultTimeout, header: http.Header{"Content-Type": {"application/x-protobuf"}}}
+	e := &exporter{timeout: defaultTimeout, ending: make(chan struct{}), header: http.Header{"Content-Type": {"application/x-protobuf"}}}
 	value, variable := setting("ENDPOINT")
 	place, err := url.Parse(value)
 	if err != nil || place.Host == "" || place.Scheme != "http" && place.Scheme != "https" {
@@ -122,7 +123,7 @@ func secured(setting func(name string) (value, variable string)) (*http.Client, 
 	return &http.Client{Transport: transport}, nil
 }
 
-// ExportSpans implements the SDK's SpanExporter. It retries temporary failures until ctx ends.
+// ExportSpans implements the SDK's SpanExporter. It retries temporary failures until ctx or the process ends.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	body, err := proto.Marshal(&collector.ExportTraceServiceRequest{ResourceSpans: encode(spans)})
 	if err == nil && e.zip {
@@ -133,7 +134,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	}
 	for pause := firstRetry; ; pause = min(2*pause, longestRetry) {
 		after, err := e.send(ctx, body)
-		if err == nil || after < 0 {
+		if err == nil || after < 0 || e.ends() {
 			return err
 		}
 		timer := time.NewTimer(max(after, pause))
@@ -141,8 +142,21 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 		case <-ctx.Done():
 			timer.Stop()
 			return err
+		case <-e.ending:
+			timer.Stop()
+			return err
 		case <-timer.C:
 		}
+	}
+}
+
+// ends reports whether the process ends.
+func (e *exporter) ends() bool {
+	select {
+	case <-e.ending:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -171,3 +171,20 @@ func TestAWrongVariableIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// A process that ends does not wait for a collector that is away.
+func TestTheEndOfTheProcessEndsTheAsking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := musttest.Get(newExporter(env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318")))(t)
+		a := &answers{}
+		e.client.Transport = a
+		begun := time.Now()
+		time.AfterFunc(4*time.Second, func() { close(e.ending) })
+		if err := e.ExportSpans(t.Context(), one(t)); err == nil || time.Since(begun) != 4*time.Second || len(a.at) != 3 {
+			t.Errorf("after %v and %d attempts: %v", time.Since(begun), len(a.at), err)
+		}
+		if err := e.ExportSpans(t.Context(), one(t)); err == nil || time.Since(begun) != 4*time.Second || len(a.at) != 4 {
+			t.Errorf("after %v and %d attempts: %v", time.Since(begun), len(a.at), err)
+		}
+	})
+}

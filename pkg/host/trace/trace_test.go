@@ -124,3 +124,18 @@ func TestASpanShowsNoSecret(t *testing.T) {
 	}
 	musttest.Equal(t, want, spans[0].Attributes)
 }
+
+func TestAProcessEndsAtOnceAlthoughItsCollectorIsAway(t *testing.T) {
+	c := tracetest.New(t)
+	c.Refuse(http.StatusServiceUnavailable)
+	var log strings.Builder
+	p := process(t, &log, "OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
+	_, end := trace.Open(p)("", "step")
+	end("")
+	if err := p.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(log.String(), "cannot send the remaining spans") || !strings.Contains(log.String(), "cannot send spans; dropping them") {
+		t.Errorf("the process waited for its collector:\n%s", log.String())
+	}
+}

@@ -163,12 +163,19 @@ func short(text string) string {
 	return text
 }
 
-// wordsFor returns what is said about a goal, in its language.
+// wordsFor returns what is said about a goal, in its language: a Chinese name alone makes no text Chinese.
 func wordsFor(goal string) words {
+	han, letters := 0, 0
 	for _, r := range goal {
 		if unicode.Is(unicode.Han, r) {
-			return chinese
+			han++
 		}
+		if unicode.IsLetter(r) {
+			letters++
+		}
+	}
+	if han*5 > letters {
+		return chinese
 	}
 	return english
 }

@@ -26,6 +26,7 @@ type chat struct {
 	about  events.Request // The fields that the requests of all messages share.
 	plain  bool           // Whether transitions are left out.
 	latest string         // The latest job.
+	open   bool           // Whether the latest job is under way.
 	jobs   []string
 	spent  events.Spent
 }
@@ -54,9 +55,11 @@ func (g runs) chatCommand() *cobra.Command {
 }
 
 // chatHelp lists the commands of a chat.
-const chatHelp = "  /jobs           the jobs of this chat\n" +
+const chatHelp = "  /new MESSAGE    a message that is no answer to what is asked\n" +
+	"  /jobs           the jobs of this chat\n" +
 	"  /why [ID]       why a job is not running; the latest if ID is left out\n" +
-	"  /files [ID]     the files of a job's result\n" +
+	"  /files [ID]     the files of a job\n" +
+	"  /save DIR       write the files of the latest result into a folder\n" +
 	"  /model [NAME]   the model that plans: show or choose it\n" +
 	"  /expert [NAME]  the expert that gets every message: choose one, or the planner again\n" +
 	"  /budget         what was spent so far\n" +
@@ -81,7 +84,9 @@ func (g runs) chat(f *runFlags, first string, steps bool) error {
 	if session.c != nil {
 		defer session.c.Close()
 		session.choose(f.model)
-		return session.talk(first)
+		err := session.talk(first)
+		session.leave()
+		return err
 	}
 	k, err := g.startForRun(f)
 	if err != nil {
@@ -100,6 +105,16 @@ func (g runs) chat(f *runFlags, first string, steps bool) error {
 	}
 	free()
 	return g.unbound(err, k.Stop())
+}
+
+// leave says how to go on with a session on a bus, and with a job of it that is under way.
+func (s *chat) leave() {
+	if s.open {
+		s.app.note("job %s goes on; `jobgraph watch %[1]s` shows it, `jobgraph stop %[1]s` stops it", s.latest)
+	}
+	if s.latest != "" {
+		s.app.note("`jobgraph chat --session %s` goes on with this session", s.about.Session)
+	}
 }
 
 // mostBefore is how many items of a session are shown when a chat continues it.
@@ -158,26 +173,26 @@ func (s *chat) talk(first string) error {
 				return err
 			}
 		}
-		switch line = strings.TrimSpace(line); {
-		case line == "":
-		case line == "/quit" || line == "/exit":
+		switch words := strings.Fields(line); {
+		case len(words) == 0:
+		case words[0] == "/quit" || words[0] == "/exit":
 			return nil
 		case strings.HasPrefix(line, "/"):
-			if err := s.command(ctx, strings.Fields(line)); err != nil {
+			if err := s.command(ctx, words); err != nil {
 				return err
 			}
 		default:
-			if err := s.message(ctx, line); err != nil {
+			if err := s.message(ctx, strings.TrimSpace(line), false); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// message submits a message and shows its job. A job that fails does not end the chat.
-func (s *chat) message(ctx context.Context, text string) error {
+// message submits a message and shows its job. A job that fails does not end the chat. A fresh one answers no question of the session.
+func (s *chat) message(ctx context.Context, text string, fresh bool) error {
 	r := s.about
-	r.Goal = text
+	r.Goal, r.New = text, fresh
 	receipt, err := s.c.Ask(ctx, r)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -186,8 +201,8 @@ func (s *chat) message(ctx context.Context, text string) error {
 		s.app.complain(err.Error())
 		return nil
 	}
-	s.answered(&receipt)
-	s.latest = receipt.JobID
+	s.answered(&receipt, "/new MESSAGE")
+	s.latest, s.open = receipt.JobID, true
 	if !slices.Contains(s.jobs, s.latest) {
 		s.jobs = append(s.jobs, s.latest)
 	}
@@ -208,6 +223,7 @@ func (s *chat) message(ctx context.Context, text string) error {
 		s.app.note("job %s waits; the next message answers it", s.latest)
 		return nil
 	}
+	s.open = false
 	v := h.Job.View()
 	s.spent.Tokens += v.Cost.Tokens
 	s.spent.CostUSD += v.Cost.CostUSD
@@ -215,7 +231,9 @@ func (s *chat) message(ctx context.Context, text string) error {
 	if err := s.finish(h, s.c, talk); err != nil && !errors.As(err, &ended) {
 		return err
 	}
-	s.app.files.fetchable(h, true)
+	if len(h.JobArtifacts()) > 0 {
+		s.app.note("/save DIR writes its files into a folder")
+	}
 	return nil
 }
 
@@ -229,6 +247,11 @@ func (s *chat) command(ctx context.Context, words []string) error {
 	switch words[0] {
 	case "/help":
 		return s.app.printf("%s", chatHelp)
+	case "/new":
+		if argument != "" {
+			return s.message(ctx, argument, true)
+		}
+		err = errors.New("write the message behind it: /new MESSAGE")
 	case "/jobs":
 		for _, id := range s.jobs {
 			if err := s.app.printf("%s\n", id); err != nil {
@@ -250,6 +273,8 @@ func (s *chat) command(ctx context.Context, words []string) error {
 		err = s.see(ctx, job, func(h *joblog.Log) error { return s.app.views.why(h, s.c, "") })
 	case "/files":
 		err = s.see(ctx, job, func(h *joblog.Log) error { return s.app.write(artifactTable(h.Artifacts(""))) })
+	case "/save":
+		err = s.see(ctx, s.latest, func(h *joblog.Log) error { return s.save(ctx, h, argument) })
 	default:
 		s.app.complain(fmt.Sprintf("there is no command %.40s; /help lists them, and a space before the / makes it a message", words[0]))
 	}
@@ -270,4 +295,15 @@ func (s *chat) see(ctx context.Context, job string, show func(h *joblog.Log) err
 		return err
 	}
 	return show(h)
+}
+
+// save writes the files of a result into a folder.
+func (s *chat) save(ctx context.Context, h *joblog.Log, dir string) error {
+	switch {
+	case dir == "":
+		return errors.New("name the folder: /save DIR")
+	case len(h.JobArtifacts()) == 0:
+		return fmt.Errorf("the result of job %s has no files; /files shows those of its steps", h.Job.ID)
+	}
+	return s.app.files.save(ctx, h, s.c, dir)
 }

@@ -42,7 +42,7 @@ func meant(f *events.Fault) string {
 	if !ok || f.Code != events.CodeUnknownField {
 		return f.Hint
 	}
-	field := f.Field[strings.LastIndexByte(f.Field, '.')+1:]
+	field := f.Field[strings.LastIndexAny(f.Field, ". ")+1:]
 	if name := host.Meant(field, strings.Split(rest, ", ")); name != "" {
 		return fmt.Sprintf("did you mean %q? %s", name, f.Hint)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/plainjson"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 )
 
@@ -209,18 +211,23 @@ func (g controls) readEdit(file string) (json.RawMessage, error) {
 		Pure     *bool            `json:"pure"`
 		Timeout  *events.Duration `json:"timeout"`
 	}
-	d := json.NewDecoder(strings.NewReader(string(body)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&edit); err != nil {
-		f := &events.Fault{
-			Code: events.CodeInvalid, Field: file, Message: "no edit", Cause: err.Error(),
+	if err := json.Unmarshal(body, &edit); err != nil {
+		return nil, usageError{&events.Fault{
+			Code: events.CodeInvalid, Field: file, Message: "no edit", Cause: plainjson.Misfit(err),
 			Hint: "write an object with some of goal, context, completion_criteria, thinking, expert, pool, pure, timeout",
+		}}
+	}
+	var faults events.Faults
+	for _, stray := range plainjson.Strays(body, &edit) {
+		f := events.Fault{Code: events.CodeUnknownField, Field: file + ": " + stray.Path, Message: fmt.Sprintf("unknown field %.80q", stray.Path), Hint: knownFields + strings.Join(stray.Known, ", ")}
+		if stray.Path == "inputs" {
+			f.Code, f.Message = events.CodeInvalid, "inputs cannot be edited: they belong to the job as it was asked for"
+			f.Hint = "for other inputs submit the job again, or say in goal or context what is different"
 		}
-		if strings.Contains(f.Cause, `"inputs"`) {
-			f.Message = "inputs cannot be edited: they belong to the job as it was asked for"
-			f.Hint += "; for other inputs submit the job again, or say in goal or context what is different"
-		}
-		return nil, usageError{f}
+		faults = append(faults, f)
+	}
+	if err := faults.OrNil(); err != nil {
+		return nil, usageError{err}
 	}
 	return body, nil
 }

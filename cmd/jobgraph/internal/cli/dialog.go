@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,10 +21,18 @@ import (
 
 // dialog puts the questions of a job to the person at the terminal. It belongs to one goroutine.
 type dialog struct {
-	app   *app
-	user  string
-	lines <-chan string // Closed at the end of the input.
-	want  chan<- struct{}
+	app     *app
+	user    string
+	keys    keyboard
+	lines   <-chan typed
+	want    chan<- struct{}
+	reading bool // Whether a line is wanted that has not come: a read of a terminal cannot be cancelled.
+}
+
+// typed is a line; ended means that the person has ended the input instead, which at a terminal holds for one prompt alone.
+type typed struct {
+	text  string
+	ended bool
 }
 
 // errLeft means that the person has ended the input without an answer.
@@ -36,22 +43,17 @@ func (a *app) openDialog(user string) *dialog {
 	if !a.sys.Typing || a.noInput || a.quiet || a.machine() || a.output == "name" {
 		return nil
 	}
-	lines, want := make(chan string), make(chan struct{})
-	go func() { // Ends with the input, or at the latest with the process: a read of a terminal cannot be cancelled.
-		defer close(lines)
-		in := bufio.NewReader(a.sys.Stdin)
+	lines, want, keys := make(chan typed), make(chan struct{}), a.openKeyboard()
+	go func() { // Ends with the process.
 		for range want {
-			line, err := in.ReadString('\n')
-			if err != nil && line == "" {
-				return
-			}
-			lines <- strings.TrimRight(line, "\r\n")
+			line, more := keys.read()
+			lines <- typed{line, !more}
 		}
 	}()
 	if user == "" {
 		user, _ = a.sys.Env("USER")
 	}
-	return &dialog{app: a, user: user, lines: lines, want: want}
+	return &dialog{app: a, user: user, keys: keys, lines: lines, want: want}
 }
 
 // open returns the first open request of a job that this person may answer; nil if there is none.
@@ -66,24 +68,38 @@ func (d *dialog) open(h *joblog.Log) *verb.Question {
 
 // line shows a prompt and reads one line. Errors: errLeft, or the cause of ctx.
 func (d *dialog) line(ctx context.Context, prompt string) (string, error) {
-	if err := d.app.printf("%s", prompt); err != nil {
+	label := prompt[strings.LastIndexByte(prompt, '\n')+1:]
+	if err := d.app.printf("%s", strings.TrimSuffix(prompt, label)); err != nil {
 		return "", err
 	}
-	err := errLeft
-	select {
-	case d.want <- struct{}{}:
-		select {
-		case line, more := <-d.lines:
-			if more {
-				return line, nil
-			}
-		case <-ctx.Done():
-			err = context.Cause(ctx)
-		}
-	case <-ctx.Done():
-		err = context.Cause(ctx)
+	line, err := d.behind(ctx, label)
+	if err != nil {
+		return "", errors.Join(err, d.app.printf("\n")) // The following output begins on a new line.
 	}
-	return "", errors.Join(err, d.app.printf("\n")) // The following output begins on a new line.
+	return line, nil
+}
+
+// behind reads one line behind a label.
+func (d *dialog) behind(ctx context.Context, label string) (string, error) {
+	end, err := d.keys.begin(label)
+	defer end()
+	if err != nil {
+		return "", err
+	}
+	if !d.reading {
+		d.want <- struct{}{} // The reader is waiting for this.
+		d.reading = true
+	}
+	select {
+	case line := <-d.lines:
+		d.reading = false
+		if line.ended {
+			return "", errLeft
+		}
+		return line.text, nil
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
 }
 
 // errElsewhere means that a request was closed while the person was thinking.
@@ -119,6 +135,7 @@ func (d *dialog) ask(ctx context.Context, c *client.Client, q *verb.Question, af
 
 // answer asks until the answer fits.
 func (d *dialog) answer(ctx context.Context, q *verb.Question) (any, error) {
+	d.discard()
 	width, _, _ := d.app.size()
 	if err := d.app.printf("\n%s\n%s", asksIn(q, width), d.details(q)); err != nil {
 		return nil, err
@@ -130,6 +147,21 @@ func (d *dialog) answer(ctx context.Context, q *verb.Question) (any, error) {
 			return value, err
 		}
 		d.app.complain(wrong.Error())
+	}
+}
+
+// discard forgets what was typed before a question was shown: it was meant for something else, and might be taken for an approval.
+func (d *dialog) discard() {
+	dropped := d.keys.discard()
+	if d.reading {
+		select {
+		case line := <-d.lines:
+			d.reading, dropped = false, dropped || line.text != ""
+		default:
+		}
+	}
+	if dropped {
+		d.app.note("what you typed before this question is no answer to it, and was left out")
 	}
 }
 

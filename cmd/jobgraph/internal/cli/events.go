@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/output"
 	"github.com/jobgraph/jobgraph/pkg/client"
+	"github.com/jobgraph/jobgraph/pkg/drawing"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/verb"
@@ -85,7 +86,15 @@ func (g views) printRow(r output.Row) error {
 	if g.app.machine() {
 		return output.Line(g.app.sys.Stdout, r.Value)
 	}
-	return g.app.printf("%6s  %s  %-18s  %-16s  %3s  %s\n", cleaned(r.Cells)...)
+	return g.printLine(fmt.Sprintf("%6s  %s  %-18s  %-16s  %3s  %s", cleaned(r.Cells)...))
+}
+
+// printLine prints a line of text; on a terminal, as much of it as fits a row, unless -o wide wants all of it.
+func (g views) printLine(line string) error {
+	if width, _, terminal := g.app.size(); terminal && g.app.output != "wide" {
+		line = drawing.Cut(line, width)
+	}
+	return g.app.printf("%s\n", line)
 }
 
 func cleaned(cells []string) []any {
@@ -173,7 +182,7 @@ func (g views) transitions(log iter.Seq2[events.Event, error], from uint64) erro
 			if g.app.machine() {
 				err = output.Line(g.app.sys.Stdout, t)
 			} else {
-				err = g.app.printf("%6d  %s  %-10s %s run %d\n", t.Cause, e.Time.Format("15:04:05.000"), t.Transition, t.SubJob, t.Run)
+				err = g.printLine(fmt.Sprintf("%6d  %s  %-10s %s run %d", t.Cause, e.Time.Format("15:04:05.000"), t.Transition, t.SubJob, t.Run))
 			}
 			if err != nil {
 				return err

@@ -111,6 +111,7 @@ func onSignals(signals <-chan os.Signal, done <-chan struct{}, first, second fun
 
 // root returns the tree of commands.
 func (a *app) root() *cobra.Command {
+	version := false
 	root := &cobra.Command{
 		Use: "jobgraph", Short: "Turn a goal into a JobGraph and run it to the end",
 		SilenceErrors: true, SilenceUsage: true,
@@ -120,7 +121,12 @@ func (a *app) root() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return a.operations.version()
+			}
+			return cmd.Help()
+		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.check(a); err != nil || a.output == "plan" && cmd.CommandPath() == "jobgraph get" {
 				return err
@@ -132,7 +138,8 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.sys.Stdout)
 	root.SetErr(a.sys.Stderr)
 	a.declare(root)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.Flags().BoolVar(&version, "version", false, "print version, commit and Go version")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usageError{flagError(c, err)} })
 	for _, group := range []struct {
 		id, title string
 		commands  []*cobra.Command

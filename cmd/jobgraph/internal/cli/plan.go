@@ -281,6 +281,9 @@ func (g plans) templateCommand() *cobra.Command {
 			if !ok {
 				return usageError{fmt.Errorf("unknown dialect %q: use one of %s", dialect, strings.Join(planner.Dialects(), ", "))}
 			}
+			if g.app.output == "yaml" {
+				return output.Value(g.app.sys.Stdout, g.app.output, json.RawMessage(text))
+			}
 			return g.app.printf("%s", text)
 		},
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,13 +62,49 @@ func (g plans) operate(op client.PlanOperation) error {
 	return g.app.with(func(ctx context.Context, c *client.Client) error {
 		answer, err := c.Plan(ctx, op)
 		if err != nil {
-			return err
+			return g.asTyped(err)
 		}
-		if g.app.machine() {
+		switch {
+		case g.app.machine():
 			return output.Value(g.app.sys.Stdout, g.app.output, answer)
+		case g.app.output == "name":
+			return g.names(answer)
 		}
 		return g.app.printf("%s\n", output.Clean(strings.TrimSuffix(answer.Text, "\n")))
 	})
+}
+
+// names prints the id of the plan, or those of all plans.
+func (g plans) names(answer client.PlanAnswer) error {
+	list := answer.Plans
+	if answer.Plan != nil {
+		list = append(list, *answer.Plan)
+	}
+	for _, p := range list {
+		if err := g.app.printf("%s\n", output.Clean(p.ID)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// planWords are the words of this program for those of the API.
+var planWords = strings.NewReplacer("plan_id", "PLAN", "step_index", "STEP", "step_id", "STEP", "step_status", "STATUS", "step_notes", "--notes", "set_active", "set-active", "mark_step", "mark")
+
+// asTyped puts faults about a plan into the words that are typed here; programs get those of the API.
+func (g plans) asTyped(err error) error {
+	faults := slices.Clone(faultsOf(err))
+	if len(faults) == 0 || g.app.machine() {
+		return err
+	}
+	for i := range faults {
+		f := &faults[i]
+		f.Message, f.Hint = planWords.Replace(f.Message), planWords.Replace(f.Hint)
+		if f.Field = planWords.Replace(f.Field); f.Field == "title" {
+			f.Field = "--title"
+		}
+	}
+	return faults
 }
 
 func (g plans) writeCommand(name, short string) *cobra.Command {

@@ -124,7 +124,7 @@ func (g runs) submitCommand() *cobra.Command {
 				default:
 					g.app.note("no scheduler has confirmed it yet: the request waits in its queue, and may still be refused when one reads it")
 				}
-				g.answered(&receipt)
+				g.answered(&receipt, "--new")
 				if receipt.ScheduleID != "" {
 					g.app.note("it recurs: `jobgraph schedule get %s` shows when", receipt.ScheduleID)
 				}
@@ -379,7 +379,7 @@ func (g runs) runOn(c *client.Client, r events.Request, f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	g.answered(&receipt)
+	g.answered(&receipt, "--new")
 	id := receipt.JobID
 	talk, quiet := g.app.views.listen(g.app.soft, c, id)
 	defer quiet()
@@ -396,11 +396,11 @@ func (g runs) runOn(c *client.Client, r events.Request, f *runFlags) error {
 	return g.finishInto(h, c, talk, f.artifacts, true)
 }
 
-// answered says which question of the session a request has answered, or that one is still open.
-func (g runs) answered(receipt *client.Receipt) {
+// answered says which question of the session a request has answered, and what makes a job of it instead, or that one is still open.
+func (g runs) answered(receipt *client.Receipt, instead string) {
 	switch open := receipt.Unanswered; {
 	case receipt.Answered != "":
-		g.app.note("it answers request %s of job %s, which continues; --new makes a new job", receipt.Answered, receipt.JobID)
+		g.app.note("it answers request %s of job %s, which continues; %s makes a new job", receipt.Answered, receipt.JobID, instead)
 	case open != nil:
 		g.app.note("it is a new job: job %s still asks (request %s), and this is no answer, since %s", open.JobID, open.Request, open.Reason)
 	}

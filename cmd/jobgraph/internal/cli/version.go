@@ -11,21 +11,24 @@ import (
 func (g operations) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print version, commit and Go version", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			b := host.ReadBuild("jobgraph")
-			if g.app.machine() {
-				return output.Value(g.app.sys.Stdout, g.app.output, b)
-			}
-			about := b.Go
-			switch {
-			case b.Commit != "" && b.Modified:
-				about = b.Commit + " and changes, " + b.Go
-			case b.Commit != "":
-				about = b.Commit + ", " + b.Go
-			}
-			return g.app.printf("%s %s (%s)\n", b.Name, b.Version, about)
-		},
+		RunE: func(*cobra.Command, []string) error { return g.version() },
 	}
+}
+
+// version prints what the program was built from.
+func (g operations) version() error {
+	b := host.ReadBuild("jobgraph")
+	if g.app.machine() {
+		return output.Value(g.app.sys.Stdout, g.app.output, b)
+	}
+	about := b.Go
+	switch {
+	case b.Commit != "" && b.Modified:
+		about = b.Commit + " and changes, " + b.Go
+	case b.Commit != "":
+		about = b.Commit + ", " + b.Go
+	}
+	return g.app.printf("%s %s (%s)\n", b.Name, b.Version, about)
 }
 
 func (g operations) benchCommand() *cobra.Command {

@@ -131,6 +131,7 @@ func (s *Screen) obey(code string) {
 	}
 	switch {
 	case strings.HasSuffix(code, "m"):
+	case code == "\x1b[?2004h", code == "\x1b[?2004l": // Whether a paste is marked shows nothing.
 	case strings.HasSuffix(code, "A"):
 		if s.y -= n; s.y < 0 {
 			s.fault("%d rows up from row %d", n, s.y+n)

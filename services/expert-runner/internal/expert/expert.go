@@ -74,6 +74,8 @@ type Task struct {
 	Rest *brief.Rest
 	// Owner is the name of the runner in claims.
 	Owner string
+	// Trace is the traceparent of the run, for calls to other services; empty if its job belongs to no trace.
+	Trace string
 	// Log has the attributes job, subjob, attempt and expert.
 	Log *slog.Logger
 	// Hand makes the effects of the run; it is valid during the run.

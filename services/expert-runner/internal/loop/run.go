@@ -220,7 +220,7 @@ func (r *run) execute() task.Ending {
 		}()
 	}
 	t := &expert.Task{
-		Work: &r.Work, Rest: r.rest, Owner: r.loop.Owner, Log: slog.New(&runLog{run: r}), Hand: &r.effects, Payload: r.payloads.fetch, Keep: r.payloads.store,
+		Work: &r.Work, Rest: r.rest, Owner: r.loop.Owner, Trace: r.delivery.Trace, Log: slog.New(&runLog{run: r}), Hand: &r.effects, Payload: r.payloads.fetch, Keep: r.payloads.store,
 		Claim: &r.leaseWatch, Shelf: r.shelf, Memory: r.memory(), Items: r.watched.show, Logged: r.watched.logged,
 	}
 	if r.Session != "" && r.loop.Contexts != nil {

@@ -392,6 +392,12 @@ func (b *Book) markStep(op Operation) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if op.StepID != "" && op.StepIndex == nil {
+		return "", &events.Fault{
+			Code: events.CodeInvalid, Field: "step_id", Message: fmt.Sprintf("%.80q is no number: only steps of a job have names", op.StepID),
+			Hint: fmt.Sprintf("steps of a stored plan are numbered: 0 to %d", len(board.Lines)-1),
+		}
+	}
 	if err := op.inside(len(board.Lines)); err != nil {
 		return "", err
 	}

@@ -57,6 +57,7 @@ func TestPlanOperationsFollowTheirRulesAndSayWhatIsWrong(t *testing.T) {
 		{`{"command":"create","plan_id":"q","title":"T","steps":["a",7]}`, "invalid", "steps[1]: is 7, expected a text", ""},
 		{`{"command":"create","plan_id":"q","title":"T","steps":["a"," "]}`, "invalid", "steps[1]: says nothing", ""},
 		{`{"command":"update","title":"T"}`, "missing", "plan_id is needed for update", ""},
+		{`{"command":"mark_step","plan_id":"p","step_id":"one","step_status":"completed"}`, "invalid", `"one" is no number`, "0 to 1"},
 		{`{"command":"update","plan_id":"x"}`, "not_found", `there is no plan "x"`, "list"},
 		{`{"command":"update","plan_id":"p","steps":[]}`, "missing", "steps must be a list", ""},
 		{`{"command":"get","plan_id":"x"}`, "not_found", `there is no plan "x"`, ""},

@@ -30,7 +30,8 @@ func (d *draft) identify(o Options) [][]int {
 	for i := range d.steps {
 		d.name(i, &r)
 	}
-	r.hint = "the steps are " + some(givenIDs(d.steps), 12)
+	ids := slices.DeleteFunc(givenIDs(d.steps), func(id string) bool { return id == "" })
+	r.hint = "the steps are " + some(ids, 12)
 	edges := make([][]int, len(d.steps))
 	for i := range d.steps {
 		edges[i] = d.connect(i, &r)

@@ -194,6 +194,17 @@ func TestTheEnvironmentIsClean(t *testing.T) {
 	musttest.Equal(t, want, slices.Sorted(maps.Keys(keys)))
 }
 
+func TestAProgramKnowsTheTraceOfItsRun(t *testing.T) {
+	run := task()
+	run.Trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	got := shell(t.Context(), t, command.Config{}, run, `printf %s "$TRACEPARENT"`)
+	var text string
+	musttest.Decode(t, got.Output, &text)
+	if text != run.Trace {
+		t.Errorf("%q", text)
+	}
+}
+
 // alive reports whether a process exists and is not a zombie.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

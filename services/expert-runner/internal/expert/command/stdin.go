@@ -127,12 +127,16 @@ func fetch(ctx context.Context, t *expert.Task, dir, folder, fallback string, re
 // facts are the environment variables that identify the run.
 func facts(t *expert.Task, dir string) map[string]string {
 	w := t.Work
-	return map[string]string{
+	known := map[string]string{
 		"JOBGRAPH_JOB": w.Job, "JOBGRAPH_SUBJOB": w.SubJob, "JOBGRAPH_RUN": strconv.Itoa(w.Run),
 		"JOBGRAPH_ATTEMPT": strconv.Itoa(w.Attempt), "JOBGRAPH_IDEMPOTENCY_KEY": w.IdempotencyKey,
 		"JOBGRAPH_WORKSPACE": dir, "JOBGRAPH_LOCALE": w.Locale,
 		"JOBGRAPH_SESSION": variable(w.Session), "JOBGRAPH_THREAD": variable(w.Thread), "JOBGRAPH_USER": variable(w.User),
 	}
+	if t.Trace != "" {
+		known["TRACEPARENT"] = variable(t.Trace)
+	}
+	return known
 }
 
 // variable is a text as the value of an environment variable, which cannot contain a zero byte.

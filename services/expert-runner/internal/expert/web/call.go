@@ -41,7 +41,7 @@ func checkRedirect(next *http.Request, via []*http.Request) error {
 
 // call makes the call and returns the answer for the journal. An error that is expert.ErrUnknown occurred after the request
 // was written, any other before.
-func (x *Expert) call(ctx context.Context, target *url.URL, body []byte, key string) (json.RawMessage, error) {
+func (x *Expert) call(ctx context.Context, target *url.URL, body []byte, t *expert.Task) (json.RawMessage, error) {
 	ctx, stop := context.WithTimeout(ctx, x.config.Timeout)
 	defer stop()
 	var written atomic.Bool
@@ -50,7 +50,7 @@ func (x *Expert) call(ctx context.Context, target *url.URL, body []byte, key str
 	if err != nil {
 		return nil, errors.New("the request cannot be made") // The error's text contains the URL.
 	}
-	x.dress(request, body, key)
+	x.dress(request, body, t)
 	response, err := x.client.Do(request)
 	if err != nil {
 		return nil, x.broken(ctx, err, written.Load())
@@ -63,10 +63,13 @@ func (x *Expert) call(ctx context.Context, target *url.URL, body []byte, key str
 	return json.Marshal(kept{HTTP: a})
 }
 
-func (x *Expert) dress(r *http.Request, body []byte, key string) {
+func (x *Expert) dress(r *http.Request, body []byte, t *expert.Task) {
 	r.Header.Set("Accept", "application/json, text/*;q=0.9, */*;q=0.1")
 	r.Header.Set("User-Agent", "jobgraph")
-	r.Header.Set("Idempotency-Key", key)
+	r.Header.Set("Idempotency-Key", t.Work.IdempotencyKey)
+	if t.Trace != "" {
+		r.Header.Set("traceparent", t.Trace)
+	}
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}

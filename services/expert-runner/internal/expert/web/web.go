@@ -60,7 +60,7 @@ func (x *Expert) Run(ctx context.Context, t *expert.Task) task.Ending {
 	}
 	e := expert.Effect{Key: effect, Name: effect, Safe: x.config.Safe, Args: args}
 	kept, err := t.Hand.Do(ctx, e, func(ctx context.Context) (json.RawMessage, error) {
-		return x.call(ctx, target, body, t.Work.IdempotencyKey)
+		return x.call(ctx, target, body, t)
 	})
 	switch {
 	case err != nil && !x.config.Safe && errors.Is(err, expert.ErrUnknown):

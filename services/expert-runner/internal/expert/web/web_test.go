@@ -313,3 +313,20 @@ func TestAWrongCallIsRefusedWithEveryFault(t *testing.T) {
 		})
 	}
 }
+
+// A service can add spans to the trace of the job.
+func TestTheTraceOfTheRunGoesOut(t *testing.T) {
+	var got []string
+	at := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		got = append(got, strings.Join(r.Header.Values("traceparent"), ","))
+	})
+	const trace, own = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for _, c := range []struct {
+		trace   string
+		headers map[string]string
+	}{{trace, nil}, {"", nil}, {trace, map[string]string{"Traceparent": own}}} {
+		x := musttest.Get(web.New(web.Config{URL: at, Headers: c.headers}))(t)
+		x.Run(t.Context(), &expert.Task{Work: work(), Hand: &hand{}, Trace: c.trace})
+	}
+	musttest.Equal(t, []string{trace, "", own}, got)
+}
