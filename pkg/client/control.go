@@ -238,7 +238,8 @@ func (c *Client) Rerun(ctx context.Context, job string, r events.RerunRequested)
 }
 
 // Answer closes a request for input. The bus accepts one answer: repeating it is not an error, a different one is
-// ErrConflict. An answer that does not fit into a message is bus.ErrTooLarge with a fault that gives the limit, and the
+// ErrConflict. An answer that does not fit the schema of the request closes it, too, and the expert asks again under another
+// id. An answer that does not fit into a message is bus.ErrTooLarge with a fault that gives the limit, and the
 // request stays open. The API and the command line check whether the person in by may answer; this function and the fold
 // do not.
 func (c *Client) Answer(ctx context.Context, job, request string, answer any, by string) error {

@@ -130,14 +130,17 @@ func (x explanation) heldBack(n *node, b *Blocker) {
 	}
 }
 
-func (n *node) pool() string {
+// Queue returns the pool that has the work of the SubJob's present run, and the expert for which it is.
+func (n *SubJobState) Queue() (pool, expert string) { return n.pool(), n.expert() }
+
+func (n *SubJobState) pool() string {
 	if planningMode(n.Mode) {
 		return events.PlannerPool
 	}
 	return n.Pool
 }
 
-func (n *node) expert() string {
+func (n *SubJobState) expert() string {
 	if planningMode(n.Mode) {
 		return events.PlannerExpert
 	}

@@ -186,6 +186,16 @@ func (j *Journal) Holder(run int) (h Holder, ok bool) {
 	return h, h.Lease > 0
 }
 
+// GivenUp returns when the owner of the run released it, for example while it drained. ok is false if it has an owner, was never
+// claimed, or is over or reported.
+func (j *Journal) GivenUp(run int) (at time.Time, ok bool) {
+	s := j.of(run)
+	if s == nil || s.owner == "" || s.reported >= 0 || j.overBy(run) != nil || j.entries[s.renewed].Lease > 0 {
+		return time.Time{}, false
+	}
+	return s.wrote, true
+}
+
 // Claimed reports whether the run was ever claimed.
 func (j *Journal) Claimed(run int) bool {
 	s := j.of(run)

@@ -218,6 +218,9 @@ func TestARunHasAHolderFromItsClaimToItsEnd(t *testing.T) {
 		if j.Claimed(1) != c.claimed {
 			t.Errorf("%s: claimed %v", name, !c.claimed)
 		}
+		if at, ok := j.GivenUp(1); ok != (name == "released") || ok && !at.Equal(noon.Add(time.Second)) {
+			t.Errorf("%s: given up %v, at %s", name, ok, at)
+		}
 	}
 }
 

@@ -13,16 +13,39 @@ import (
 	"github.com/jobgraph/jobgraph/services/expert-runner/internal/loop"
 )
 
-// Task is one run as a function receives it: the work, the log, and the Hand through which it makes effects.
+// Task is one run as a function receives it. What most functions need of it:
+//
+//   - Work is the work, an events.Work: Goal, Inputs, Results of the predecessors, Attachments, Lessons, Answers of people,
+//     IdempotencyKey. Brief() says what the job is about.
+//   - Hand.Do(ctx, Effect, call) makes an effect once per run, see Effect. Hand.Progress publishes a milestone, an
+//     events.SubJobProgressed, without waiting.
+//   - Payload(ctx, ref, w) writes an attachment, or an artifact or file of a predecessor, to w.
+//   - Keep(ctx, file) stores a file and returns its reference. Give it a Name, and put it into Artifacts of the report.
+//   - Show(item) shows a live item to those who watch. Log is a slog.Logger with the job, the SubJob and the attempt.
 type Task = expert.Task
 
-// Effect is one call that changes the world or costs money; see Task.Hand.
+// Effect is one call that changes the world or costs money, made by Task.Hand.Do: its result is journaled, and the runner that takes
+// the run over after a crash gets it from the journal instead of making the call again.
+//
+//   - Key identifies the effect within its run and within the runs that continue it. It has to be the same in the next version of the
+//     program: a call under another key is another effect, and is made.
+//   - Name is the kind of effect, for people. Both are required.
+//   - Safe says that the call may be repeated if it is unknown whether it took effect. Otherwise Function.Reconcile or a person is
+//     asked.
+//   - Args are its arguments, any JSON. A person who is asked sees them.
 type Effect = expert.Effect
 
-// Inquiry is an effect with an unknown outcome, see Function.Reconcile.
+// ErrUnknown is wrapped by the error of a call that may have taken effect although no answer came, such as a timeout of a bank. Then
+// Function.Reconcile or a person is asked before the call is made again, unless the effect is Safe. Any other error of a call says that
+// nothing happened: the run fails, and a retry makes the call again.
+var ErrUnknown = expert.ErrUnknown
+
+// Inquiry is an effect with an unknown outcome, see Function.Reconcile: Work is the work of the present run, Intent the record of
+// the effect, with its Key, its Name and the arguments as Data, and Log a slog.Logger.
 type Inquiry = expert.Inquiry
 
-// Finding is the result of reconciling an effect.
+// Finding is the result of reconciling an effect: its State is Done, NotDone or Unknown, Result the result of an effect that is Done,
+// and Reason says why.
 type Finding = run.Resolution
 
 // Possible outcomes of an effect whose outcome was unknown.
@@ -32,7 +55,8 @@ const (
 	Unknown = run.Unknown // A person is asked.
 )
 
-// Park is the error with which a function waits for a person or a time.
+// Park is the error with which a function waits for a person or a time. Its Input is the question, an events.InputRequested. The run
+// ends; the answer begins the next one, which finds it in Task.Work.Answers under the id of the question.
 type Park = function.Park
 
 // Func is the work of an expert in Go. A report without an outcome is a SUCCESS; an error is an EXECUTION_ERROR, except *Park. It

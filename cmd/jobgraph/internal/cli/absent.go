@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,10 +10,11 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
-// absent explains queued work whose expert is not announced: it was withdrawn, or its runner is down. It adds nothing if
-// the catalogue cannot be read.
+// absent explains queued work whose expert is not announced, because it was withdrawn or its runner is down, and work for which no
+// worker asks. It adds nothing if the catalogue cannot be read.
 func (g views) absent(h *joblog.Log, c *client.Client, blockers []graph.Blocker) []graph.Blocker {
 	inQueue := func(b graph.Blocker) bool { return b.Code == "work" }
 	if !slices.ContainsFunc(blockers, inQueue) {
@@ -26,9 +28,13 @@ func (g views) absent(h *joblog.Log, c *client.Client, blockers []graph.Blocker)
 	for _, card := range cards {
 		there[card.ID] = true
 	}
-	experts := map[string]string{}
+	experts, pools := map[string]string{}, map[string]string{}
 	for _, n := range h.Job.View().SubJobs {
-		experts[n.ID] = n.Expert
+		pool, expert := n.Queue()
+		experts[n.ID] = expert
+		if there[expert] {
+			pools[n.ID] = pool
+		}
 	}
 	for i := range blockers {
 		b := &blockers[i]
@@ -36,6 +42,37 @@ func (g views) absent(h *joblog.Log, c *client.Client, blockers []graph.Blocker)
 			b.Message += ", and no runner announces " + expert
 			b.Unblock = fmt.Sprintf("a runner that has the card of %s; jobgraph experts list shows who is there", expert)
 		}
+	}
+	ctx, cancel := context.WithTimeout(g.app.soft, admissionBound)
+	defer cancel()
+	lines, err := client.SupplyOf(c).Pools(ctx)
+	if err != nil {
+		return blockers // It is only additional information.
+	}
+	return unread(lines, pools, blockers)
+}
+
+// unread explains queued work in pools for whose work no worker asks and of which none has work in hand. pools names the pool of each
+// SubJob of interest.
+func unread(lines []verb.PoolLine, pools map[string]string, blockers []graph.Blocker) []graph.Blocker {
+	idle := map[string]bool{}
+	for _, l := range lines {
+		before, known := idle[l.Pool]
+		idle[l.Pool] = l.Readers == 0 && l.InHand == 0 && (before || !known)
+	}
+	for i := range blockers {
+		b := &blockers[i]
+		pool := pools[b.SubJob]
+		if b.Code != "work" || !idle[pool] {
+			continue
+		}
+		if pool == events.PlannerPool {
+			b.Message += "; no planner asks for work now"
+			b.Unblock = "start a planner; `jobgraph pools` shows what waits"
+			continue
+		}
+		b.Message += ", and no worker asks for work of pool " + pool + " now"
+		b.Unblock = "start a runner or worker that serves pool " + pool + "; `jobgraph pools` shows what waits"
 	}
 	return blockers
 }

@@ -13,10 +13,11 @@ import (
 // claimed adds to each running run who executes it and until when it cannot be taken over. It adds nothing if the journal or the
 // broker's clock cannot be read.
 func (g views) claimed(h *joblog.Log, c *client.Client, blockers []graph.Blocker) []graph.Blocker {
-	runs := map[string]int{}
+	runs, places := map[string]int{}, map[string][2]string{}
 	for _, n := range h.Job.View().SubJobs {
 		if n.Open && !n.Pure {
-			runs[n.ID] = n.Run
+			pool, expert := n.Queue()
+			runs[n.ID], places[n.ID] = n.Run, [2]string{pool, expert}
 		}
 	}
 	for i := range blockers {
@@ -28,8 +29,12 @@ func (g views) claimed(h *joblog.Log, c *client.Client, blockers []graph.Blocker
 		if err != nil {
 			return blockers
 		}
-		held, ok := run.Read(entries).Holder(runs[b.SubJob])
+		journal := run.Read(entries)
+		held, ok := journal.Holder(runs[b.SubJob])
 		if !ok {
+			if at, ok := journal.GivenUp(runs[b.SubJob]); ok {
+				explainReturn(b, runs[b.SubJob], places[b.SubJob][0], places[b.SubJob][1], at)
+			}
 			continue
 		}
 		now, _, err := c.Bus().Clock(g.app.soft)
@@ -42,6 +47,13 @@ func (g views) claimed(h *joblog.Log, c *client.Client, blockers []graph.Blocker
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// explainReturn describes a run that its owner has given back.
+func explainReturn(b *graph.Blocker, number int, pool, expert string, at time.Time) {
+	b.Code = "work"
+	b.Message = fmt.Sprintf("run %d was given back at %s and is in the queue of pool %s for expert %s", number, stamp(at), pool, expert)
+	b.Unblock = "a runner that serves pool " + pool + " and has a free place, when its turn has come"
+}
 
 // explainHolder describes the owner of a run.
 func explainHolder(b *graph.Blocker, number int, h *run.Holder, now time.Time) {

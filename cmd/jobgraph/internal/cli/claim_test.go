@@ -10,6 +10,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/graph"
 	"github.com/jobgraph/jobgraph/pkg/joblog"
 	"github.com/jobgraph/jobgraph/pkg/run"
+	"github.com/jobgraph/jobgraph/pkg/verb"
 )
 
 func TestWhySaysWhoHoldsARunAndUntilWhen(t *testing.T) {
@@ -41,6 +42,58 @@ func TestWhySaysWhoHoldsARunAndUntilWhen(t *testing.T) {
 			explainHolder(&b, 2, &held, zero.Add(time.Duration(c.now)*time.Second))
 		}
 		if diff := cmp.Diff(c.want, b.Message); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func TestWhySaysThatARunWasGivenBack(t *testing.T) {
+	zero := time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
+	entry := func(at int, r events.JournalRecord) run.Entry {
+		return run.Entry{JournalRecord: r, Time: zero.Add(time.Duration(at) * time.Second)}
+	}
+	claim := events.JournalRecord{Type: events.JournalClaimed, Run: 2, Owner: "one", Lease: events.Duration(10 * time.Second)}
+	journal := run.Read([]run.Entry{entry(0, claim), entry(4, run.Released(2, "one"))})
+	node := graph.Blocker{SubJob: "a", Code: "running", Message: "run 2 is being worked on since then"}
+	at, ok := journal.GivenUp(2)
+	if !ok {
+		t.Fatal("the run has an owner")
+	}
+	explainReturn(&node, 2, "shop", "charge", at)
+	want := graph.Blocker{
+		SubJob: "a", Code: "work", Message: "run 2 was given back at 2026-01-02T03:04:04Z and is in the queue of pool shop for expert charge",
+		Unblock: "a runner that serves pool shop and has a free place, when its turn has come",
+	}
+	if diff := cmp.Diff(want, node); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhySaysThatNoWorkerAsksForTheWorkOfAPool(t *testing.T) {
+	pools := map[string]string{"a": "shop", "~plan": events.PlannerPool}
+	for name, c := range map[string]struct {
+		lines  []verb.PoolLine
+		subjob string
+		code   string
+		want   string // The remedy, empty if nothing is added.
+	}{
+		"a reader":             {[]verb.PoolLine{{Pool: "shop", Readers: 1}}, "a", "work", ""},
+		"a reader of batches":  {[]verb.PoolLine{{Pool: "shop"}, {Pool: "shop", Batches: true, Readers: 1}}, "a", "work", ""},
+		"a busy worker":        {[]verb.PoolLine{{Pool: "shop", InHand: 1}}, "a", "work", ""},
+		"an unknown pool":      {[]verb.PoolLine{{Pool: "other"}}, "a", "work", ""},
+		"none":                 {[]verb.PoolLine{{Pool: "shop", Waiting: 1}, {Pool: "shop", Batches: true}}, "a", "work", "start a runner or worker that serves pool shop; `jobgraph pools` shows what waits"},
+		"no planner":           {[]verb.PoolLine{{Pool: events.PlannerPool, Waiting: 1}}, "~plan", "work", "start a planner; `jobgraph pools` shows what waits"},
+		"it is being executed": {[]verb.PoolLine{{Pool: "shop"}}, "a", "running", ""},
+	} {
+		got := unread(c.lines, pools, []graph.Blocker{{SubJob: c.subjob, Code: c.code, Message: "waits"}})[0]
+		want := graph.Blocker{SubJob: c.subjob, Code: c.code, Message: "waits"}
+		if c.want != "" {
+			want.Message, want.Unblock = "waits, and no worker asks for work of pool shop now", c.want
+		}
+		if c.subjob == "~plan" {
+			want.Message = "waits; no planner asks for work now"
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

@@ -109,7 +109,7 @@ func (g views) list(ctx context.Context, c *client.Client, q client.Query) error
 	if len(jobs) == 0 && !g.app.machine() && g.app.output != "name" {
 		note := "no jobs; `jobgraph submit` makes one"
 		if len(q.Labels)+len(q.States) > 0 || q.Session != "" || q.User != "" || q.Offset > 0 {
-			note = "no job is so; `jobgraph list` shows all"
+			note = "no job matches; `jobgraph list` shows all"
 		}
 		g.app.note("%s", note)
 		return nil
