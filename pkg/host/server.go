@@ -25,10 +25,14 @@ type Server struct {
 	secure   bool
 }
 
-// Listen binds the address at once, so that Addr is known and a conflict is an error here; no request is answered before
+// Listen binds the address at once (see Acquire), so that Addr is known and a conflict is an error here; no request is answered before
 // Run. If Run is never called, call Close.
 func Listen(addr string, health *Health, metrics *Metrics, build Build) (*Server, error) {
-	listener, err := net.Listen("tcp", addr)
+	var listener net.Listener
+	err := Acquire(func() (err error) {
+		listener, err = net.Listen("tcp", addr)
+		return err
+	})
 	if err != nil {
 		return nil, Faults{{
 			Code: events.CodeInvalid, Field: "http-addr", Message: fmt.Sprintf("cannot listen on %s", addr), Cause: err.Error(),

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/host"
 )
 
 // Settings configures the server.
@@ -98,12 +99,16 @@ func protect(opts *server.Options, path string) error {
 // listen sets the server's address. A named port is bound briefly to check that it is free, since the server itself would
 // end the process. A free port is chosen by the server, since one tested here might be taken by then.
 func listen(opts *server.Options, addr string) error {
-	host, port, err := net.SplitHostPort(addr)
+	name, port, err := net.SplitHostPort(addr)
 	if err == nil && port == "0" {
-		opts.Host, opts.Port, opts.DontListen = host, server.RANDOM_PORT, false
+		opts.Host, opts.Port, opts.DontListen = name, server.RANDOM_PORT, false
 		return nil
 	}
-	l, err := net.Listen("tcp", addr)
+	var l net.Listener
+	err = host.Acquire(func() (err error) {
+		l, err = net.Listen("tcp", addr)
+		return err
+	})
 	if err != nil {
 		return events.Faults{{
 			Code: events.CodeInvalid, Field: "nats", Message: "cannot listen on " + addr, Cause: err.Error(),
@@ -114,7 +119,7 @@ func listen(opts *server.Options, addr string) error {
 	if err := l.Close(); err != nil || !ok {
 		return fmt.Errorf("try %s: %w", addr, err)
 	}
-	opts.Host, opts.Port, opts.DontListen = host, taken.Port, false
+	opts.Host, opts.Port, opts.DontListen = name, taken.Port, false
 	return nil
 }
 
@@ -136,7 +141,7 @@ func (e *Server) claim() error {
 	if err != nil {
 		return fmt.Errorf("lock store: %w", err)
 	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := host.Acquire(func() error { return syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }); err != nil {
 		_ = lock.Close() // Nothing was written.
 		return events.Faults{{
 			Code: events.CodeConflict, Field: "store", Message: "the store " + e.store + " is in use by another process",
