@@ -294,7 +294,7 @@ func oneLine(text string) string {
 }
 
 // Request calls a service and waits for the answer. A fault is the service's refusal; body is what came with it. Errors:
-// ErrUnavailable if no answer came, the context's.
+// ErrUnavailable if no answer came, with ErrNobody if the request reached no service, the context's.
 func (s Services) Request(ctx context.Context, subject string, body []byte) (answer []byte, fault *events.Fault, err error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -308,6 +308,9 @@ func (s Services) Request(ctx context.Context, subject string, body []byte) (ans
 	if err = refusalIn(ctx, err); err != nil {
 		if ctx.Err() != nil && !errors.Is(err, ErrNotPermitted) {
 			return nil, nil, fmt.Errorf("request %s: %w: %w", subject, ErrUnavailable, ctx.Err())
+		}
+		if errors.Is(err, nats.ErrNoResponders) {
+			return nil, nil, fmt.Errorf("request %s: %w: %w", subject, ErrUnavailable, ErrNobody)
 		}
 		return nil, nil, fmt.Errorf("request %s: %w", subject, class(err))
 	}
