@@ -143,6 +143,42 @@ func TestTheStreamOfARevokedTokenEnds(t *testing.T) {
 	}
 }
 
+// A call that waits for what a person says ends when its token is removed.
+func TestAQuestionOfARevokedTokenEnds(t *testing.T) {
+	s := open(t)
+	g := s.start()
+	s.change("j", asking(verb.Question{Kind: events.InputForm, Prompt: "Size?", Schema: flatForm}))
+	way := &sdk.StreamableClientTransport{Endpoint: g.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer(token(verb.Submitter))}, DisableStandaloneSSE: true}
+	o := &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+		return nil, errors.New("not here")
+	}}
+	c := musttest.Get(sdk.NewClient(&sdk.Implementation{Name: "test"}, o).Connect(t.Context(), way, &sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"}))(t)
+	defer func() { _ = c.Close() }() // Its token is gone.
+	ctx, cancel := context.WithTimeout(t.Context(), musttest.Patience)
+	defer cancel()
+	call := `{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"wait","arguments":{"id":"j"}}}`
+	r := musttest.Get(http.NewRequestWithContext(ctx, http.MethodPost, g.URL+"/mcp", strings.NewReader(call)))(t)
+	for name, value := range map[string]string{"Authorization": "Bearer " + token(verb.Submitter), "Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Session-Id": c.ID(), "Mcp-Protocol-Version": "2025-11-25"} {
+		r.Header.Set(name, value)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }() // The body has been read.
+	lines := bufio.NewScanner(answer.Body)
+	for asked := false; !asked && lines.Scan(); {
+		asked = strings.Contains(lines.Text(), "elicitation/create")
+	}
+	musttest.Write(t, s.tokens, "version: 1\ntokens:\n  - {user: ann, roles: [viewer], token: "+narrow+"}\n")
+	if changed, err := s.keeper.Refresh(); !changed || err != nil {
+		t.Fatal(changed, err)
+	}
+	if text := musttest.Get(io.ReadAll(answer.Body))(t); answer.StatusCode != http.StatusOK || strings.Contains(string(text), "result") || len(s.told()) > 0 {
+		t.Errorf("%d %s, told %q", answer.StatusCode, text, s.told())
+	}
+}
+
 // Each message of a batch counts as a request.
 func TestABatchIsAsManyRequestsAsItHasMessages(t *testing.T) {
 	s := open(t)
