@@ -99,15 +99,20 @@ func malformedRequest(body []byte, err error) Fault {
 
 func (r *Request) assign(fields map[string]json.RawMessage) Faults {
 	var faults Faults
-	known := r.fields()
+	known, taken := r.fields(), map[string]string{}
 	for _, given := range slices.Sorted(maps.Keys(fields)) {
 		name := given
 		if to, ok := aliases[given]; ok {
-			if _, both := fields[to]; both {
-				faults = append(faults, Fault{Code: CodeConflict, Field: given, Message: "given together with " + to, Hint: "keep one of the two"})
+			other := to
+			_, both := fields[to]
+			if first, twice := taken[to]; twice && !both {
+				other, both = first, !bytes.Equal(fields[first], fields[given])
+			}
+			if both {
+				faults = append(faults, Fault{Code: CodeConflict, Field: given, Message: "given together with " + other, Hint: "keep one of the two"})
 				continue
 			}
-			name = to
+			name, taken[to] = to, given
 		}
 		target, ok := known[name]
 		if value := string(fields[given]); given == deepThinking {
