@@ -193,7 +193,7 @@ func TestAQuestionOfARevokedTokenEnds(t *testing.T) {
 	if changed, err := s.keeper.Refresh(); !changed || err != nil {
 		t.Fatal(changed, err)
 	}
-	if text := rest(); strings.Contains(text, `"structuredContent"`) || len(s.told()) > 0 {
+	if text := rest(); !strings.Contains(text, "the token was revoked") || len(s.told()) > 0 {
 		t.Errorf("%s, told %q", text, s.told())
 	}
 }

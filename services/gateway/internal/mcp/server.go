@@ -36,7 +36,8 @@ type Jobs interface {
 
 // Room bounds what waits for people.
 type Room interface {
-	// Hold does something that lasts until a person has answered, in one of the places for streams, until ctx or the gateway ends.
+	// Hold does something that lasts until a person has answered, in one of the places for streams, until ctx or the gateway ends,
+	// or the user loses the rights.
 	Hold(ctx context.Context, who identity.Identity, do func(context.Context) error) error
 }
 

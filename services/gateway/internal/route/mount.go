@@ -36,7 +36,15 @@ func (g *Gateway) Mount(path string, serve func(http.ResponseWriter, *http.Reque
 		}
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
-		go g.revoke(ctx, asking, cancel)
+		go g.revoke(ctx, asking, func() {
+			if r.Method != http.MethodGet { // A call that waits says by itself why it ends.
+				select {
+				case <-time.After(g.Beat):
+				case <-ctx.Done():
+				}
+			}
+			cancel()
+		})
 		p := &plainly{ResponseWriter: paced{w, to, g.Write}, under: w}
 		if fault := serve(p, r.WithContext(ctx), asking); fault != nil {
 			refuse(w, r, fault)
