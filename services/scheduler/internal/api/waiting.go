@@ -54,7 +54,7 @@ func (v *API) search(ctx context.Context, queue, id string, of *string) bool {
 
 // in reports whether a request is made in the name of a user.
 func in(sender context.Context, user string, body []byte) bool {
-	r, _ := events.DecodeRequest(body) // Admission refuses one that is not valid.
+	r, _ := intake.RequestOf(body) // Admission refuses one that is not valid.
 	who := asker.Of(sender)
 	if who == nil {
 		return r.User == user
