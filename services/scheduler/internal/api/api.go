@@ -38,6 +38,8 @@ type API struct {
 	logger   *slog.Logger
 	// searching has a place for each search of the queue.
 	searching chan struct{}
+	// allInputs makes the list of all open requests for input.
+	allInputs shared
 	// Sessions is the store for the verbs about sessions.
 	Sessions *session.Store
 	// Schedules is the keeper for the verbs about schedules.
