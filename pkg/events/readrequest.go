@@ -99,20 +99,15 @@ func malformedRequest(body []byte, err error) Fault {
 
 func (r *Request) assign(fields map[string]json.RawMessage) Faults {
 	var faults Faults
-	known, taken := r.fields(), map[string]string{}
+	known := r.fields()
 	for _, given := range slices.Sorted(maps.Keys(fields)) {
 		name := given
 		if to, ok := aliases[given]; ok {
-			other := to
-			_, both := fields[to]
-			if first, twice := taken[to]; twice && !both {
-				other, both = first, !bytes.Equal(fields[first], fields[given])
-			}
-			if both {
-				faults = append(faults, Fault{Code: CodeConflict, Field: given, Message: "given together with " + other, Hint: "keep one of the two"})
+			if _, both := fields[to]; both {
+				faults = append(faults, Fault{Code: CodeConflict, Field: given, Message: "given together with " + to, Hint: "keep one of the two"})
 				continue
 			}
-			name, taken[to] = to, given
+			name = to
 		}
 		target, ok := known[name]
 		if value := string(fields[given]); given == deepThinking {

@@ -264,19 +264,3 @@ func TestMetaNamesTheConversationAndTheUser(t *testing.T) {
 		}
 	}
 }
-
-// Of two names for the same field one would be ignored: they are refused unless they say the same.
-func TestTwoNamesOfOneFieldSayTheSame(t *testing.T) {
-	for body, want := range map[string]Code{
-		`{"goal":"g","conversation_id":"a","session_id":"b"}`:                  CodeConflict,
-		`{"goal":"g","session_id":"b","meta":{"conversation_id":"a"}}`:         CodeConflict,
-		`{"goal":"g","target_agent_name":"A","assigned_expert_name":"B"}`:      CodeConflict,
-		`{"goal":"g","session":"a","conversation_id":"a","session_id":"a"}`:    CodeConflict,
-		`{"goal":"g","conversation_id":"a","session_id":"a","thread_id":"t1"}`: "",
-	} {
-		r, faults := DecodeRequest([]byte(body))
-		if len(faults) > 0 && faults[0].Code != want || (want == "") != (len(faults) == 0) || want == "" && r.Session != "a" {
-			t.Errorf("%s: %v, session %q", body, faults, r.Session)
-		}
-	}
-}
