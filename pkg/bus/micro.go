@@ -20,8 +20,9 @@ import (
 // Endpoint answers one verb. With a fault, body is the answer for programs that need more than the fault, or nil.
 type Endpoint func(ctx context.Context, request []byte) (body []byte, fault *events.Fault)
 
-// concurrentRequests limits the requests that one Serve or Keep answers at once; the client library queues the others.
-const concurrentRequests = 64
+// concurrentRequests limits the requests that one Serve or Keep answers at once, ofOneVerb those of one verb, so that many slow ones hold up
+// no other verb; the client library queues the others.
+const concurrentRequests, ofOneVerb = 64, 48
 
 // Services is request and reply: it serves micro services and calls them.
 type Services struct{ bus *Bus }
@@ -49,8 +50,9 @@ func (s Services) serve(c micro.Config, endpoints map[string]Endpoint, describe 
 	ctx, cancel := context.WithCancel(context.Background())
 	accepted := newRequests()
 	for verb, endpoint := range endpoints {
+		own := make(chan struct{}, ofOneVerb)
 		handler := micro.HandlerFunc(func(r micro.Request) {
-			accepted.take(func() { s.respond(ctx, r, endpoint) }, func() { s.respond(ctx, r, stopped) })
+			accepted.takeOf(own, func() { s.respond(ctx, r, endpoint) }, func() { s.respond(ctx, r, stopped) })
 		})
 		options := []micro.EndpointOpt{micro.WithEndpointSubject(s.bus.names.API(verb))}
 		if describe != nil {
@@ -90,15 +92,22 @@ func newRequests() *requests {
 
 // take answers a request concurrently with others, or calls late for one that came after close. It waits while too many
 // are being answered.
-func (q *requests) take(answer, late func()) {
+func (q *requests) take(answer, late func()) { q.takeOf(make(chan struct{}, 1), answer, late) }
+
+// takeOf is take for one of the requests that share the places of a verb. It waits while too many of them are being answered.
+func (q *requests) takeOf(own chan struct{}, answer, late func()) {
 	if !q.begin() {
 		late()
 		return
 	}
+	own <- struct{}{}
 	q.slots <- struct{}{}
 	go func() { // Ends with the request, for which close waits.
 		defer q.end()
-		defer func() { <-q.slots }()
+		defer func() {
+			<-q.slots
+			<-own
+		}()
 		answer()
 	}()
 }
@@ -294,7 +303,7 @@ func oneLine(text string) string {
 }
 
 // Request calls a service and waits for the answer. A fault is the service's refusal; body is what came with it. Errors:
-// ErrUnavailable if no answer came, the context's.
+// ErrUnavailable if no answer came, with ErrNobody if the request reached no service, the context's.
 func (s Services) Request(ctx context.Context, subject string, body []byte) (answer []byte, fault *events.Fault, err error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -308,6 +317,9 @@ func (s Services) Request(ctx context.Context, subject string, body []byte) (ans
 	if err = refusalIn(ctx, err); err != nil {
 		if ctx.Err() != nil && !errors.Is(err, ErrNotPermitted) {
 			return nil, nil, fmt.Errorf("request %s: %w: %w", subject, ErrUnavailable, ctx.Err())
+		}
+		if errors.Is(err, nats.ErrNoResponders) {
+			return nil, nil, fmt.Errorf("request %s: %w: %w", subject, ErrUnavailable, ErrNobody)
 		}
 		return nil, nil, fmt.Errorf("request %s: %w", subject, class(err))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/bus/bustest"
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/musttest"
 )
 
 // proves C-weakness-9-status
@@ -87,6 +88,26 @@ func TestSlowRequestHoldsUpNoOther(t *testing.T) {
 	close(release)
 	noErr(t, <-slow)
 	stop()
+}
+
+// However many requests of a verb hang, other verbs are answered.
+func TestOneVerbHoldsUpNoOther(t *testing.T) {
+	b := bustest.Start(t, bustest.Settings{}).Bus("test")
+	hang := make(chan struct{})
+	stop := musttest.Get(b.Services().Serve("s", "", nil, map[string]bus.Endpoint{
+		"slow": func(context.Context, []byte) ([]byte, *events.Fault) { <-hang; return nil, nil },
+		"get":  func(context.Context, []byte) ([]byte, *events.Fault) { return []byte("x"), nil },
+	}, nil))(t)
+	defer stop()
+	defer close(hang)
+	for range 100 {
+		noErr(t, b.PublishCore(b.Names().API("slow"), nil, nil))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), musttest.Patience)
+	defer cancel()
+	if answer, fault, err := b.Services().Request(ctx, b.Names().API("get"), nil); err != nil || fault != nil || string(answer) != "x" {
+		t.Errorf("%s %v %v", answer, fault, err)
+	}
 }
 
 func TestCoreMessagesReachWhoListensNow(t *testing.T) {

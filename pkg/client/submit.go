@@ -69,6 +69,12 @@ type Unanswered struct {
 
 // Ask is like Submit, but returns a Receipt.
 func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
+	return AskOr(ctx, c, r, nil)
+}
+
+// AskOr is like Ask. If no scheduler is there to read the request, alone may change it before it is queued, and its id if it has neither
+// plan nor inputs, which are stored under the id; nil changes nothing.
+func AskOr(ctx context.Context, c *Client, r events.Request, alone func(*events.Request) error) (Receipt, error) {
 	if faults := r.Validate(); len(faults) > 0 {
 		return Receipt{}, faults
 	}
@@ -111,6 +117,11 @@ func (c *Client) Ask(ctx context.Context, r events.Request) (Receipt, error) {
 		}{&receipt.JobID, &receipt.ScheduleID, &receipt.Answered, &receipt.Unanswered})
 	case !errors.Is(err, bus.ErrUnavailable):
 		return receipt, fmt.Errorf("submit: %w", err)
+	case errors.Is(err, bus.ErrNobody) && alone != nil:
+		if err := alone(&r); err != nil {
+			return receipt, err
+		}
+		return c.Ask(ctx, r)
 	}
 	if there, err := c.taken(ctx, r.ID, body); there || err != nil {
 		receipt.Admitted = there && err == nil

@@ -85,5 +85,5 @@ func (s *Server) full(user string) bool {
 func told(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
 	asking := who(ctx)
 	roles := slices.Sorted(slices.Values(asking.Roles))
-	return &auth.TokenInfo{UserID: fmt.Sprintf("%q %q", asking.User, roles), Extra: map[string]any{identityField: asking}}, nil
+	return &auth.TokenInfo{UserID: fmt.Sprintf("%q %q", asking.User, roles), Extra: map[string]any{identityField: asking, requestField: ctx}}, nil
 }

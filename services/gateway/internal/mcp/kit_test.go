@@ -124,8 +124,8 @@ const narrow = "another-token-of-approver-123456789"
 // most is how many requests of a user a gateway takes per second.
 const most = 1000
 
-// sessions limits the sessions of a gateway.
-const sessions = 40
+// sessions limits the sessions of a gateway, streams its streams.
+const sessions, streams = 40, 100
 
 // gateway is one gateway with its server.
 type gateway struct {
@@ -154,7 +154,7 @@ func (s *site) start() *gateway {
 
 func (s *site) door(end context.Context, keeper *identity.Keeper) (*route.Gateway, mcp.Door) {
 	g := route.New(end, route.Settings{
-		Client: client.New(s.bus), Guard: &identity.Guard{Keeper: keeper, Cookie: "c"}, Rate: most, Body: 64 << 10, Streams: 100, Beat: 20 * time.Millisecond,
+		Client: client.New(s.bus), Guard: &identity.Guard{Keeper: keeper, Cookie: "c"}, Rate: most, Body: 64 << 10, Streams: streams, Beat: 20 * time.Millisecond,
 		Write: 10 * time.Second, Version: "v1.2.3", Health: func(context.Context) []host.Reason { return nil }, Log: slog.New(slog.DiscardHandler),
 	})
 	return g, g

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -140,6 +141,88 @@ func TestTheStreamOfARevokedTokenEnds(t *testing.T) {
 	}
 	if text := musttest.Get(io.ReadAll(answer.Body))(t); answer.StatusCode != http.StatusOK || strings.Contains(string(text), "data:") {
 		t.Errorf("%d %s", answer.StatusCode, text)
+	}
+}
+
+// hesitant begins a session of a submitter whose person never answers.
+func (s *site) hesitant(g *gateway) *sdk.ClientSession {
+	s.Helper()
+	way := &sdk.StreamableClientTransport{Endpoint: g.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer(token(verb.Submitter))}, DisableStandaloneSSE: true}
+	o := &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+		return nil, errors.New("not here")
+	}}
+	return musttest.Get(sdk.NewClient(&sdk.Implementation{Name: "test"}, o).Connect(s.Context(), way, &sdk.ClientSessionOptions{ProtocolVersion: "2025-11-25"}))(s)
+}
+
+// waits begins to wait for job j in a session, until its question is asked; asked is false if the wait has ended without. rest reads what
+// comes after that.
+func (s *site) waits(ctx context.Context, g *gateway, session string, n int) (asked bool, rest func() string) {
+	s.Helper()
+	call := fmt.Sprintf(`{"jsonrpc":"2.0","id":"w%d","method":"tools/call","params":{"name":"wait","arguments":{"id":"j"}}}`, n)
+	r := musttest.Get(http.NewRequestWithContext(ctx, http.MethodPost, g.URL+"/mcp", strings.NewReader(call)))(s)
+	for name, value := range map[string]string{"Authorization": "Bearer " + token(verb.Submitter), "Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Session-Id": session, "Mcp-Protocol-Version": "2025-11-25"} {
+		r.Header.Set(name, value)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		s.Fatal(answer, err)
+	}
+	lines := bufio.NewReader(answer.Body)
+	for !asked && err == nil {
+		var line string
+		line, err = lines.ReadString('\n')
+		asked = strings.Contains(line, "elicitation/create")
+	}
+	return asked, func() string {
+		defer func() { _ = answer.Body.Close() }() // The body has been read.
+		return string(musttest.Get(io.ReadAll(lines))(s))
+	}
+}
+
+// A call that waits for what a person says ends when its token is removed.
+func TestAQuestionOfARevokedTokenEnds(t *testing.T) {
+	s := open(t)
+	g := s.start()
+	s.change("j", asking(verb.Question{Kind: events.InputForm, Prompt: "Size?", Schema: flatForm}))
+	c := s.hesitant(g)
+	defer func() { _ = c.Close() }() // Its token is gone.
+	ctx, cancel := context.WithTimeout(t.Context(), musttest.Patience)
+	defer cancel()
+	_, rest := s.waits(ctx, g, c.ID(), 1)
+	musttest.Write(t, s.tokens, "version: 1\ntokens:\n  - {user: ann, roles: [viewer], token: "+narrow+"}\n")
+	if changed, err := s.keeper.Refresh(); !changed || err != nil {
+		t.Fatal(changed, err)
+	}
+	if text := rest(); !strings.Contains(text, "the token was revoked") || len(s.told()) > 0 {
+		t.Errorf("%s, told %q", text, s.told())
+	}
+}
+
+// A call that waits for what a person says takes one of the places for streams, until it ends or its client leaves.
+func TestQuestionsThatWaitAreLimited(t *testing.T) {
+	s := open(t)
+	g := s.start()
+	s.change("j", asking(verb.Question{Kind: events.InputForm, Prompt: "Size?", Schema: flatForm}))
+	c := s.hesitant(g)
+	defer func() { _ = c.Close() }() // Only its session counts.
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	n := 0
+	for asked := true; asked && n <= streams; n++ {
+		asked, _ = s.waits(ctx, g, c.ID(), n)
+	}
+	if want := streams - streams/8 + 1; n != want {
+		t.Errorf("question %d was refused, want %d", n, want)
+	}
+	leave()
+	patient, cancel := context.WithTimeout(t.Context(), musttest.Patience)
+	defer cancel()
+	for asked := false; !asked && patient.Err() == nil; n++ {
+		asked, _ = s.waits(patient, g, c.ID(), n)
+		<-time.After(5 * time.Millisecond)
+	}
+	if patient.Err() != nil {
+		t.Error("the places of those who left are not free")
 	}
 }
 

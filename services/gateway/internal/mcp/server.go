@@ -34,10 +34,18 @@ type Jobs interface {
 	MayAnswer(who identity.Identity, q *verb.Question) bool
 }
 
+// Room bounds what waits for people.
+type Room interface {
+	// Hold does something that lasts until a person has answered, in one of the places for streams, until ctx or the gateway ends,
+	// or the user loses the rights.
+	Hold(ctx context.Context, who identity.Identity, do func(context.Context) error) error
+}
+
 // Door is everything that a Server calls.
 type Door interface {
 	Verbs
 	Jobs
+	Room
 }
 
 // Settings configure a Server.
@@ -98,8 +106,8 @@ func who(ctx context.Context) identity.Identity {
 	return i
 }
 
-// identityField is the field in which an HTTP request carries the user.
-const identityField = "identity"
+// The fields in which an HTTP request carries its user and its context.
+const identityField, requestField = "identity", "request"
 
 // identify stores the user of a request: over HTTP that is the owner of each request's token, not of its session's.
 func (s *Server) identify(next sdk.MethodHandler) sdk.MethodHandler {

@@ -27,6 +27,8 @@ func waitingOf(r *sdk.CallToolRequest) (*verb.Waiting, error) {
 // wait waits for a job, reports its progress, and puts its questions to the person if the client can. Otherwise, or if the person
 // does not answer, the result contains the questions.
 func (s *Server) wait(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	ctx, leave := attended(ctx, r)
+	defer leave()
 	in, err := waitingOf(r)
 	if err != nil {
 		return s.failed(err), nil
@@ -48,7 +50,11 @@ func (s *Server) wait(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 		case modern(r):
 			return &sdk.CallToolResult{InputRequests: asks}, nil
 		}
-		responses, err := elicit(ctx, r.Session, asks)
+		var responses sdk.InputResponseMap
+		err = s.Door.Hold(ctx, who(ctx), func(ctx context.Context) (err error) {
+			responses, err = elicit(ctx, r.Session, asks)
+			return err
+		})
 		if err != nil {
 			return s.failed(err), nil
 		}
@@ -57,6 +63,25 @@ func (s *Server) wait(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToo
 			return s.failed(err), nil
 		}
 		answered, open = append(answered, more...), stillOpen
+	}
+}
+
+// attended returns a context that also ends with the HTTP request of a call: nothing more can be said to a client that has left, or whose
+// token was removed. In a session the SDK ends only calls of the newest revision. The caller must call leave.
+func attended(ctx context.Context, r sdk.Request) (_ context.Context, leave func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	extra := r.GetExtra()
+	if extra == nil || extra.TokenInfo == nil {
+		return ctx, cancel
+	}
+	asked, ok := extra.TokenInfo.Extra[requestField].(context.Context)
+	if !ok {
+		return ctx, cancel
+	}
+	stop := context.AfterFunc(asked, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
 	}
 }
 

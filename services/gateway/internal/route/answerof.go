@@ -63,6 +63,9 @@ func (t *turn) follow(ctx context.Context, say func(openai.Delta) error, alive f
 			if n.err != nil {
 				return nil, cmp.Or(context.Cause(watched), n.err)
 			}
+			if err := t.call.checked(); err != nil {
+				return nil, err
+			}
 			read.note(n.item)
 			if err := take(script, n, say); err != nil {
 				return nil, err

@@ -33,7 +33,7 @@ func artifacts(c *call) error {
 // leastDigest is the least length of a digest prefix that can name a file.
 const leastDigest = 8
 
-// artifactOf sends a file, or ranges of it. A browser saves it and never shows it, since runs chose its name, type and content.
+// artifactOf sends a file, or a range of it. A browser saves it and never shows it, since runs chose its name, type and content.
 func artifactOf(c *call) error {
 	log, a, err := c.artifact()
 	if err != nil {
@@ -52,6 +52,9 @@ func artifactOf(c *call) error {
 	h.Set("ETag", `"`+a.Digest+`"`)
 	h.Set("Cache-Control", "private, no-cache")
 	c.sent = true
+	if strings.Contains(c.r.Header.Get("Range"), ",") {
+		c.r.Header.Del("Range") // Each of several ranges would read the file again from its beginning: the whole file is less.
+	}
 	p := &plainly{ResponseWriter: paced{c.w, http.NewResponseController(c.w), c.gateway.Write}, under: c.w}
 	http.ServeContent(p, c.r, "", time.Time{}, blob)
 	if blob.err != nil {

@@ -381,3 +381,22 @@ func TestAnApprovalInTheMiddleIsAQuestion(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// What a job says after the token was removed does not reach its client, also before the next sign of life.
+func TestAnAnswerEndsWithItsToken(t *testing.T) {
+	k := talk(t, nil)
+	c, stop := k.stream(verb.Submitter, "a")
+	defer stop()
+	job, _ := k.last()
+	k.plan(job.ID)
+	k.write(job.ID, 0, "one")
+	if text, _, _ := c.next(); text != "one" {
+		t.Errorf("first %q", text)
+	}
+	k.site.write(verb.Admin)
+	musttest.Get(k.keeper.Refresh())(t)
+	k.write(job.ID, 3, " two")
+	if text, fault, _ := c.next(); text != "" || !strings.Contains(fault, "authentication_error") {
+		t.Errorf("then %q %s", text, fault)
+	}
+}

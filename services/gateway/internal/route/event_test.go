@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/jobgraph/jobgraph/pkg/events"
+	"github.com/jobgraph/jobgraph/pkg/events/item"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
 	"github.com/jobgraph/jobgraph/services/gateway/internal/route"
@@ -241,5 +242,39 @@ func TestASlowReaderIsDropped(t *testing.T) {
 			t.Fatal("the slow reader was not dropped")
 		}
 		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// What happens after a token was removed does not reach its streams, also before their next sign of life.
+func TestAStreamSaysNothingAfterItsTokenWasRemoved(t *testing.T) {
+	s := open(t, nil, nil)
+	s.state("j", requested)
+	s.planned("k")
+	for name, c := range map[string]struct {
+		path string
+		say  func()
+	}{
+		"events": {"/api/v1/jobs/j/events", func() {
+			s.state("j", events.Event{Kind: events.KindSubJobProgressed, SubJob: "a", Run: 1, Data: &events.SubJobProgressed{Message: "secret"}})
+		}},
+		"live": {"/api/v1/jobs/k/live", func() {
+			body := musttest.Get(item.Encode([]item.Item{{Type: item.Text, ID: "answer/1", SubJob: "a", Run: 1, Text: "secret"}}))(t)
+			musttest.Do(t, s.bus.Items().Send("k", "a", "", body))
+		}},
+	} {
+		s.write(verb.Viewer)
+		musttest.Get(s.keeper.Refresh())(t)
+		ctx, stop := context.WithTimeout(t.Context(), musttest.Patience)
+		answer, err := http.DefaultClient.Do(s.streamed(c.path, "").WithContext(ctx))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.write(verb.Admin)
+		musttest.Get(s.keeper.Refresh())(t)
+		c.say()
+		if text := readAll(t, answer); strings.Contains(text, "secret") || !strings.Contains(text, `"code":"unauthenticated"`) {
+			t.Errorf("%s: %s", name, text)
+		}
+		stop()
 	}
 }

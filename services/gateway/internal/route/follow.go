@@ -169,6 +169,9 @@ func (c *call) sendEvents(ctx context.Context, s *stream.Writer, r *stream.Reade
 		in.After = 0
 	}
 	send := func(f stream.Frame) error {
+		if err := c.checked(); err != nil {
+			return err
+		}
 		s.Add(strconv.FormatUint(f.Seq, 10), string(f.Kind), f.Text)
 		switch f.Kind {
 		case events.KindJobFinished, events.KindJobFailed, events.KindJobStopped:
@@ -290,8 +293,8 @@ func relay[T any](ctx context.Context, c *call, s *stream.Writer, all func(conte
 			if !more {
 				return nil
 			}
-			if e.err != nil {
-				return e.err
+			if err := cmp.Or(e.err, c.checked()); err != nil {
+				return err
 			}
 			if err := send(&e.element); err != nil {
 				return err

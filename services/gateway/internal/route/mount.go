@@ -18,7 +18,7 @@ import (
 
 // Mount serves another protocol at a path, behind the same checks as a route: origin, user, rate and size. Each message of a JSON-RPC
 // batch counts as a request. Its plain-text refusals are sent as problems. Requests may take as long as they need; a reader that takes
-// nothing is disconnected, and so is a GET, which may wait for ever, when its token is no longer valid.
+// nothing is disconnected, and so is a request whose token is no longer valid: it may wait for ever, for events or for what a person says.
 func (g *Gateway) Mount(path string, serve func(http.ResponseWriter, *http.Request, identity.Identity) *events.Fault) {
 	g.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		asking, fault := g.admit(w, r, nil)
@@ -34,14 +34,19 @@ func (g *Gateway) Mount(path string, serve func(http.ResponseWriter, *http.Reque
 			refuse(w, r, &events.Fault{Code: events.CodeInternal, Message: "the connection cannot be kept open", Cause: err.Error()})
 			return
 		}
-		if r.Method == http.MethodGet {
-			ctx, cancel := context.WithCancel(r.Context())
-			defer cancel()
-			go g.revoke(ctx, asking, cancel)
-			r = r.WithContext(ctx)
-		}
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		go g.revoke(ctx, asking, func() {
+			if r.Method != http.MethodGet { // A call that waits says by itself why it ends.
+				select {
+				case <-time.After(g.Beat):
+				case <-ctx.Done():
+				}
+			}
+			cancel()
+		})
 		p := &plainly{ResponseWriter: paced{w, to, g.Write}, under: w}
-		if fault := serve(p, r, asking); fault != nil {
+		if fault := serve(p, r.WithContext(ctx), asking); fault != nil {
 			refuse(w, r, fault)
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/musttest"
 	"github.com/jobgraph/jobgraph/pkg/verb"
@@ -114,5 +115,47 @@ func TestAProfileWithoutAPlannerNamesTheMissingService(t *testing.T) {
 	s := open(t, answers{"profiles": nil}, nil)
 	if status, body := s.ask(verb.Submitter, http.MethodPost, chatPath, chatBody("default", false, "go")); status != http.StatusServiceUnavailable || !strings.Contains(body, "no planner answers on jobs.api.profiles") {
 		t.Errorf("%d %s", status, body)
+	}
+}
+
+// Where the bus has roles, a scheduler writes what the gateway notes, so that nothing can be noted without one: a message that waits is known
+// by its id, also when it has been admitted since, until its answer was delivered.
+func TestAMessageThatWaitedIsTheSameJobWithoutANote(t *testing.T) {
+	t.Parallel()
+	k := &talks{}
+	k.site = open(t, answers{
+		"submit": nil, "inputs": func([]byte) ([]byte, *events.Fault) { return []byte(`{"inputs":[]}`), nil },
+		"profiles": func([]byte) ([]byte, *events.Fault) {
+			return []byte(`{"profiles":[{"name":"default","about":"D","default":true}]}`), nil
+		},
+	}, nil)
+	body := chatBody("default", false, "go")
+	job, _, _ := k.queued(chatPath, body, "")
+	notes := musttest.Get(k.bus.Sessions().Under(t.Context(), "chats"))(t)
+	if again, _, _ := k.queued(chatPath, body, ""); again != job || len(notes) > 0 {
+		t.Errorf("sent again it is job %s, not %s; noted %v", again, job, notes)
+	}
+	var waits int
+	for m, err := range k.bus.Log().Requests(t.Context()) {
+		r, faults := events.DecodeRequest(m.Body)
+		if err != nil || len(faults) > 0 || r.ID != job || r.Session != job {
+			t.Errorf("%s waits: %v %v", m.Body, err, faults)
+		}
+		if waits++; waits == 1 {
+			k.begin(&r) // A scheduler is back.
+			k.finish(job, "one")
+			k.requests = append(k.requests, r)
+		}
+	}
+	k.play = func(r *events.Request) { k.finish(r.ID, "two") }
+	stop := musttest.Get(k.bus.Services().Serve("jobgraph-scheduler", "", nil, map[string]bus.Endpoint{
+		"submit": func(_ context.Context, body []byte) ([]byte, *events.Fault) { return k.submit(body) },
+	}, verb.Metadata))(t)
+	defer stop()
+	if other := k.chat(verb.Admin, "go"); other != "two" {
+		t.Errorf("another user got %q", other)
+	}
+	if text, next := k.chat(verb.Submitter, "go"), k.chat(verb.Submitter, "go"); text != "one" || next != "two" || waits != 1 {
+		t.Errorf("the message got %q, then %q, after %d requests in the queue", text, next, waits)
 	}
 }

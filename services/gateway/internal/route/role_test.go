@@ -459,3 +459,13 @@ func TestAWaitIsThatOfAUserAndOneOfTheStreams(t *testing.T) {
 		t.Errorf("one too many: %v", err)
 	}
 }
+
+// What is no id is refused like any other bad input, also where a submitter may stop only their own jobs.
+func TestASubmitterStopsNothingThatIsNoJob(t *testing.T) {
+	s := open(t, answers{"stop": func([]byte) ([]byte, *events.Fault) {
+		return nil, &events.Fault{Code: events.CodeInvalid, Field: "id", Message: "that is no job id", Hint: "h"}
+	}}, nil)
+	for _, id := range []string{"*", "%3E", "a%2Fb", "j%00"} {
+		s.refused(s.request(verb.Submitter, http.MethodPost, "/api/v1/jobs/"+id+"/stop", ""), http.StatusBadRequest, events.CodeInvalid)
+	}
+}

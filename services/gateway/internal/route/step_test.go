@@ -101,6 +101,7 @@ func TestAFileIsSentInRanges(t *testing.T) {
 		"bytes=499990-":       {http.StatusPartialContent, whole[499_990:], "bytes 499990-499999/500000", 10},
 		"bytes=-3":            {http.StatusPartialContent, whole[499_997:], "bytes 499997-499999/500000", 3},
 		"":                    {http.StatusOK, whole, "", 500_000},
+		"bytes=0-1,5-6":       {http.StatusOK, whole, "", 500_000}, // Several ranges would be read one by one, each from the beginning of the file.
 		"bytes=500000-500001": {http.StatusRequestedRangeNotSatisfiable, `{"type":"urn:jobgraph:fault:invalid"`, "bytes */500000", 0},
 		"lines=1":             {http.StatusRequestedRangeNotSatisfiable, `{"type":"urn:jobgraph:fault:invalid"`, "", 0},
 	} {

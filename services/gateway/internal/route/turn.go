@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +57,8 @@ type turn struct {
 	revision uint64
 
 	request  events.Request
+	fresh    bool // The message begins a session under a new id, which is not the client's.
+	derived  bool // Its id follows from what it says.
 	job      string
 	answered string // The question that the message has answered.
 	live     uint64 // The first live item that belongs to this answer.
@@ -156,10 +159,13 @@ func (t *turn) recognise(ctx context.Context) error {
 func (t *turn) first(ctx context.Context) error {
 	err := t.read(ctx, t.digest())
 	if errors.Is(err, bus.ErrNotFound) {
-		return t.begin()
+		return errors.Join(t.begin(), t.resume(ctx))
 	}
 	if err != nil {
 		return err
+	}
+	if t.mark.Next != nil && t.mark.Next.Answered {
+		return t.begin()
 	}
 	err = t.call.gateway.Client.Bus().Sessions().Remove(ctx, bus.ChatKey(t.before), t.revision)
 	if errors.Is(err, bus.ErrConflict) || t.mark.Next == nil {
@@ -169,7 +175,8 @@ func (t *turn) first(ctx context.Context) error {
 	if e := t.begin(); err != nil || e != nil {
 		return errors.Join(err, e)
 	}
-	t.request.ID, t.request.Session = left.Next.ID, left.Session
+	t.request.ID, t.request.Session, t.fresh = left.Next.ID, left.Session, false
+	t.derived = slices.Contains(t.derivedIDs(), left.Next.ID)
 	return nil
 }
 
@@ -177,6 +184,7 @@ func (t *turn) first(ctx context.Context) error {
 func (t *turn) begin() error {
 	t.before, t.mark, t.revision = "", mark{}, 0
 	t.request.Session, t.request.Context = t.request.ID, t.talk.Context()
+	t.fresh = t.call.r.Header.Get(keyHeader) == ""
 	return nil
 }
 
@@ -229,52 +237,6 @@ func (t *turn) submit() error {
 	return nil
 }
 
-// admittedWithin is how long a message may wait in the queue before its client is told; a scheduler that is only restarting may be back
-// by then. askedEvery is the pause between two requests.
-const admittedWithin, askedEvery = 1500 * time.Millisecond, 100 * time.Millisecond
-
-// admitted submits the message until a scheduler has read it. If none does in time, the message stays in the queue, where it is the
-// same job when it is sent again, and the error is a fault that says so.
-func (t *turn) admitted(ctx context.Context) (client.Receipt, error) {
-	for begun := time.Now(); ; {
-		receipt, err := t.call.gateway.Client.Ask(ctx, t.request)
-		if err != nil || receipt.Admitted {
-			return receipt, err
-		}
-		if time.Since(begun) >= admittedWithin {
-			t.call.made = receipt.JobID
-			t.settle(false)
-			return receipt, t.unread(&receipt)
-		}
-		select {
-		case <-ctx.Done():
-			return receipt, context.Cause(ctx)
-		case <-time.After(askedEvery):
-		}
-	}
-}
-
-// unread returns the fault for a message that no scheduler has read.
-func (t *turn) unread(receipt *client.Receipt) *events.Fault {
-	h := t.call.w.Header()
-	h.Set(jobHeader, receipt.JobID)
-	h.Set(sessionHeader, t.request.Session)
-	fault := &events.Fault{
-		Code: events.CodeUnavailable, Message: "no scheduler has read the message, which waits in the queue as job " + receipt.JobID,
-		Hint: "start one: jobgraph up, or the scheduler service",
-	}
-	if receipt.Waits != "" {
-		fault.Message, fault.Cause, fault.Hint = "the message waits in the queue as job "+receipt.JobID, receipt.Waits, "`jobgraph doctor` says what makes room"
-	}
-	if t.session != "" && t.call.r.Header.Get(keyHeader) == "" {
-		h.Set("X-Should-Retry", "false") // In a session that the client names, the same message would be another job.
-		fault.Hint += "; then the job runs: do not send it again"
-	} else {
-		fault.Hint += "; the same message, sent again within 10 minutes, gets the answer of this job"
-	}
-	return fault
-}
-
 // remember stores the conversation up to this answer, so that the next message finds its session.
 func (t *turn) remember(ctx context.Context, text string, asked bool) error {
 	if t.session != "" {
@@ -289,10 +251,11 @@ func (t *turn) remember(ctx context.Context, text string, asked bool) error {
 	return err
 }
 
-// settle records whether the answer was sent as a whole. If not, the same message gets the same answer when it is sent again.
-func (t *turn) settle(whole bool) {
+// settle records whether the answer was sent as a whole. If not, the same message gets the same answer when it is sent again; noted is
+// false if that could not be recorded.
+func (t *turn) settle(whole bool) (noted bool) {
 	if t.session != "" {
-		return
+		return true
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.call.r.Context()), settleWithin)
 	defer cancel()
@@ -301,8 +264,8 @@ func (t *turn) settle(whole bool) {
 	case whole && t.before != "":
 		t.mark.Next.Answered = true
 		_, err = t.write(ctx, t.before, markFor)
-	case !whole && t.before == "":
-		t.mark = mark{Session: t.request.Session, Next: &following{ID: t.request.ID}}
+	case t.before == "" && (!whole || t.derived):
+		t.mark = mark{Session: t.request.Session, Next: &following{ID: t.request.ID, Answered: whole}}
 		var value []byte
 		if value, err = json.Marshal(&t.mark); err == nil {
 			_, err = t.call.gateway.Client.Bus().Sessions().Put(ctx, bus.ChatKey(t.digest()), value, leftFor)
@@ -310,7 +273,9 @@ func (t *turn) settle(whole bool) {
 	}
 	if err != nil && !errors.Is(err, bus.ErrConflict) {
 		t.call.gateway.Log.Warn("cannot note what became of an answer", "job", t.job, "error", err)
+		return false
 	}
+	return true
 }
 
 // settleWithin limits the time for settle.

@@ -96,6 +96,24 @@ func (g *Gateway) Await(ctx context.Context, who identity.Identity, in *verb.Wai
 	return nil, err
 }
 
+// Hold does something that lasts until a person has answered, in one of the places for streams, until ctx or the gateway ends, or the
+// identity loses its rights. Errors: those of do, and a fault if there is no place or are no rights.
+func (g *Gateway) Hold(ctx context.Context, who identity.Identity, do func(context.Context) error) error {
+	if !g.streams.Take(who.User) {
+		return tooManyStreams(g.Streams)
+	}
+	defer g.streams.Give(who.User)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(g.end, cancel)()
+	go g.revoke(ctx, who, cancel)
+	err := do(ctx)
+	if !g.Guard.Keeper.Valid(who) {
+		return errRevoked
+	}
+	return err
+}
+
 // waiting is one wait. It belongs to one goroutine.
 type waiting struct {
 	gateway *Gateway

@@ -36,6 +36,10 @@ type API struct {
 	admitter *intake.Admitter
 	gate     *intake.Gate
 	logger   *slog.Logger
+	// searching has a place for each search of the queue.
+	searching chan struct{}
+	// allInputs makes the list of all open requests for input.
+	allInputs shared
 	// Sessions is the store for the verbs about sessions.
 	Sessions *session.Store
 	// Schedules is the keeper for the verbs about schedules.
@@ -47,7 +51,7 @@ type API struct {
 
 // New makes an API. The exported fields are set by the caller.
 func New(b *bus.Bus, states States, admitter *intake.Admitter, gate *intake.Gate, logger *slog.Logger) *API {
-	return &API{bus: b, states: states, admitter: admitter, gate: gate, logger: logger}
+	return &API{bus: b, states: states, admitter: admitter, gate: gate, logger: logger, searching: make(chan struct{}, searches)}
 }
 
 // Endpoints maps each verb to its handler.

@@ -45,8 +45,11 @@ func (v *API) mayEnd(ctx context.Context, name string, r *verb.Ending) error {
 		return err
 	}
 	e, err := v.bus.Log().LastOf(ctx, r.ID, events.KindJobRequested)
-	if err == nil && e.Seq == 0 && r.SubJob == "" && v.admitted(ctx, r.ID, &mine) {
-		e, err = v.bus.Log().LastOf(ctx, r.ID, events.KindJobRequested)
+	if err == nil && e.Seq == 0 && r.SubJob == "" {
+		var there bool
+		if there, err = v.admitted(ctx, r.ID, &mine); there {
+			e, err = v.bus.Log().LastOf(ctx, r.ID, events.KindJobRequested)
+		}
 	}
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -78,8 +79,11 @@ func (v *API) end(ctx context.Context, name string, body []byte, as func(*events
 	}
 	answer, err := v.tell(ctx, r.ID, kind, data)
 	var fault *events.Fault
-	if errors.As(err, &fault) && fault.Code == events.CodeNotFound && r.SubJob == "" && v.admitted(ctx, r.ID, nil) {
-		answer, err = v.tell(ctx, r.ID, kind, data)
+	if errors.As(err, &fault) && fault.Code == events.CodeNotFound && r.SubJob == "" {
+		there, busy := v.admitted(ctx, r.ID, nil)
+		if err = cmp.Or(busy, err); there {
+			answer, err = v.tell(ctx, r.ID, kind, data)
+		}
 	}
 	if err != nil || r.Only || r.Wait != nil && !*r.Wait {
 		return answer, err

@@ -113,20 +113,27 @@ func (v *API) inputs(ctx context.Context, body []byte) (any, error) {
 			return nil, err
 		}
 	}
-	jobs := []string{r.ID}
-	if r.ID == "" {
-		var err error
-		if jobs, err = v.asking(ctx); err != nil {
-			return nil, err
-		}
+	if r.ID == "" { // It reads every job that asks something.
+		return v.allInputs.get(func() (any, error) { return v.inputsOfAll(ctx) })
+	}
+	open, err := v.questions(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return verb.Questions{Inputs: append([]verb.Question{}, open...)}, nil
+}
+
+// inputsOfAll shows the open requests of all jobs; a job that cannot be read is left out.
+func (v *API) inputsOfAll(ctx context.Context) (any, error) {
+	jobs, err := v.asking(ctx)
+	if err != nil {
+		return nil, err
 	}
 	questions := []verb.Question{}
 	for _, id := range jobs {
-		open, err := v.questions(ctx, id)
-		if err != nil && r.ID != "" {
-			return nil, err
+		if open, err := v.questions(ctx, id); err == nil {
+			questions = append(questions, open...)
 		}
-		questions = append(questions, open...)
 	}
 	return verb.Questions{Inputs: questions}, nil
 }

@@ -4,7 +4,15 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+
+	"github.com/jobgraph/jobgraph/pkg/events"
 )
+
+// RequestOf decodes a queued request, which may be in the envelope of a CloudEvent.
+func RequestOf(body []byte) (events.Request, events.Faults) {
+	body, _ = unwrapped(body, Origin{})
+	return events.DecodeRequest(body)
+}
 
 // unwrapped extracts the request from a CloudEvent in structured mode, with the origin in its envelope; headers take precedence.
 // Any other body is the request itself.
