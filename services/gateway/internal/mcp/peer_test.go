@@ -163,20 +163,19 @@ func (s *site) waits(ctx context.Context, g *gateway, session string, n int) (as
 	for name, value := range map[string]string{"Authorization": "Bearer " + token(verb.Submitter), "Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Session-Id": session, "Mcp-Protocol-Version": "2025-11-25"} {
 		r.Header.Set(name, value)
 	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		s.Fatal(answer, err)
+	answer := musttest.Get(http.DefaultClient.Do(r))(s)
+	s.Cleanup(func() { _ = answer.Body.Close() })
+	if answer.StatusCode != http.StatusOK {
+		s.Fatal(answer)
 	}
+	var err error
 	lines := bufio.NewReader(answer.Body)
 	for !asked && err == nil {
 		var line string
 		line, err = lines.ReadString('\n')
 		asked = strings.Contains(line, "elicitation/create")
 	}
-	return asked, func() string {
-		defer func() { _ = answer.Body.Close() }() // The body has been read.
-		return string(musttest.Get(io.ReadAll(lines))(s))
-	}
+	return asked, func() string { return string(musttest.Get(io.ReadAll(lines))(s)) }
 }
 
 // A call that waits for what a person says ends when its token is removed.

@@ -265,14 +265,12 @@ func TestAStreamSaysNothingAfterItsTokenWasRemoved(t *testing.T) {
 		s.write(verb.Viewer)
 		musttest.Get(s.keeper.Refresh())(t)
 		ctx, stop := context.WithTimeout(t.Context(), musttest.Patience)
-		answer, err := http.DefaultClient.Do(s.streamed(c.path, "").WithContext(ctx))
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := musttest.Get(http.DefaultClient.Do(s.streamed(c.path, "").WithContext(ctx)))(t)
+		t.Cleanup(func() { _ = answer.Body.Close() })
 		s.write(verb.Admin)
 		musttest.Get(s.keeper.Refresh())(t)
 		c.say()
-		if text := readAll(t, answer); strings.Contains(text, "secret") || !strings.Contains(text, `"code":"unauthenticated"`) {
+		if text := string(musttest.Get(io.ReadAll(answer.Body))(t)); strings.Contains(text, "secret") || !strings.Contains(text, `"code":"unauthenticated"`) {
 			t.Errorf("%s: %s", name, text)
 		}
 		stop()
