@@ -163,19 +163,28 @@ func (s *site) waits(ctx context.Context, g *gateway, session string, n int) (as
 	for name, value := range map[string]string{"Authorization": "Bearer " + token(verb.Submitter), "Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Session-Id": session, "Mcp-Protocol-Version": "2025-11-25"} {
 		r.Header.Set(name, value)
 	}
-	answer := musttest.Get(http.DefaultClient.Do(r))(s)
-	s.Cleanup(func() { _ = answer.Body.Close() })
-	if answer.StatusCode != http.StatusOK {
-		s.Fatal(answer)
-	}
 	var err error
-	lines := bufio.NewReader(answer.Body)
+	lines := bufio.NewReader(s.begun(r))
 	for !asked && err == nil {
 		var line string
 		line, err = lines.ReadString('\n')
 		asked = strings.Contains(line, "elicitation/create")
 	}
 	return asked, func() string { return string(musttest.Get(io.ReadAll(lines))(s)) }
+}
+
+// begun sends a request and returns the body of its answer, which is closed with the test.
+func (s *site) begun(r *http.Request) io.Reader {
+	s.Helper()
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = answer.Body.Close() }) // The body has been read.
+	if answer.StatusCode != http.StatusOK {
+		s.Fatal(answer.Status)
+	}
+	return answer.Body
 }
 
 // A call that waits for what a person says ends when its token is removed.

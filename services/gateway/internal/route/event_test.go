@@ -41,6 +41,20 @@ func readAll(t *testing.T, r *http.Response) string {
 	return string(musttest.Get(io.ReadAll(r.Body))(t))
 }
 
+// begun sends a request and returns the body of its answer, which is closed with the test.
+func (s *site) begun(r *http.Request) io.Reader {
+	s.Helper()
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = answer.Body.Close() }) // The body has been read.
+	if answer.StatusCode != http.StatusOK {
+		s.Fatal(answer.Status)
+	}
+	return answer.Body
+}
+
 // streamed returns a request for a stream.
 func (s *site) streamed(path, after string) *http.Request {
 	r := s.request(verb.Viewer, http.MethodGet, path, "")
@@ -265,12 +279,11 @@ func TestAStreamSaysNothingAfterItsTokenWasRemoved(t *testing.T) {
 		s.write(verb.Viewer)
 		musttest.Get(s.keeper.Refresh())(t)
 		ctx, stop := context.WithTimeout(t.Context(), musttest.Patience)
-		answer := musttest.Get(http.DefaultClient.Do(s.streamed(c.path, "").WithContext(ctx)))(t)
-		t.Cleanup(func() { _ = answer.Body.Close() })
+		body := s.begun(s.streamed(c.path, "").WithContext(ctx))
 		s.write(verb.Admin)
 		musttest.Get(s.keeper.Refresh())(t)
 		c.say()
-		if text := string(musttest.Get(io.ReadAll(answer.Body))(t)); strings.Contains(text, "secret") || !strings.Contains(text, `"code":"unauthenticated"`) {
+		if text := string(musttest.Get(io.ReadAll(body))(t)); strings.Contains(text, "secret") || !strings.Contains(text, `"code":"unauthenticated"`) {
 			t.Errorf("%s: %s", name, text)
 		}
 		stop()
