@@ -35,12 +35,6 @@ func progressed(n int) events.Event {
 	return events.Event{Kind: events.KindSubJobProgressed, SubJob: "a", Run: 1, ID: fmt.Sprint(n), Data: &events.SubJobProgressed{Done: n}}
 }
 
-func readAll(t *testing.T, r *http.Response) string {
-	t.Helper()
-	defer func() { _ = r.Body.Close() }() // The body has been read.
-	return string(musttest.Get(io.ReadAll(r.Body))(t))
-}
-
 // begun sends a request and returns the body of its answer, which is closed with the test.
 func (s *site) begun(r *http.Request) io.Reader {
 	s.Helper()

@@ -234,12 +234,7 @@ func TestARevokedTokenEnds(t *testing.T) {
 	s.state("j", requested)
 	r := s.request(verb.Viewer, http.MethodGet, "/api/v1/jobs/j/events", "")
 	r.Header.Set("Accept", "text/event-stream")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }() // The body has been read.
-	body := bufio.NewReader(answer.Body)
+	body := bufio.NewReader(s.begun(r))
 	for begun := false; !begun; { // What has not been said when the token is removed is not said any more.
 		line := musttest.Get(body.ReadString('\n'))(t)
 		begun = strings.HasPrefix(line, "event: job.requested")
