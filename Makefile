@@ -37,7 +37,7 @@ export ATONCE  := $(shell expr $$(nproc 2>/dev/null || echo 2) + 2)
 # Tests keep little memory and allocate much: with four times the default growth, they take about an eighth less processor time.
 export TEST_GOGC ?= 400
 
-# What test-full adds to test. Each is a target of its own; .ci/run times them one by one, with lint beside the others.
+# What test-full adds to test. Each is a target of its own; .ci/run times them one by one, with lint and e2e beside others.
 FULL := modules release-test race workers metrics fuzz bench browser sweep e2e e2e-compose lint
 
 .PHONY: help build cli test test-full modules release release-test race fuzz bench lint fmt tidy gen verify up run images e2e e2e-compose sweep \

@@ -13,8 +13,8 @@ const (
 	acquireEvery = 50 * time.Millisecond
 )
 
-// Acquire calls take until it returns something else than "in use", for two seconds at most: an address (EADDRINUSE) or a lock
-// (EWOULDBLOCK) that one process at a time can hold. Errors: those of take.
+// Acquire calls take, which takes an address or a lock that one process at a time can hold. While another process holds it (EADDRINUSE,
+// EWOULDBLOCK), it tries again, for two seconds at most. Errors: those of take.
 func Acquire(take func() error) error {
 	err := take()
 	for range acquireTries {

@@ -52,8 +52,8 @@ func (g views) absent(h *joblog.Log, c *client.Client, blockers []graph.Blocker)
 	return unread(lines, pools, blockers)
 }
 
-// unread explains queued work in pools for whose work no worker asks and of which none has work in hand. pools names the pool of each
-// SubJob of interest.
+// unread says of queued work that no worker asks for it, unless a worker of its pool still has work in hand. pools has the pool of each
+// SubJob whose expert is announced.
 func unread(lines []verb.PoolLine, pools map[string]string, blockers []graph.Blocker) []graph.Blocker {
 	idle := map[string]bool{}
 	for _, l := range lines {

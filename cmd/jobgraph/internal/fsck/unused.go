@@ -17,6 +17,7 @@ const young = 24 * time.Hour
 // Unused counts the payloads that are stored under ids without a job: before their request comes, or because it was never sent, or was
 // refused.
 type Unused struct {
+	// IDs is the number of ids, Payloads that of the payloads under them, and Bytes their size.
 	IDs      int   `json:"ids"`
 	Payloads int   `json:"payloads"`
 	Bytes    int64 `json:"bytes"`
@@ -30,7 +31,7 @@ func (k *checker) unused(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	ids, err := k.client.Bus().Retention().Spare(ctx, stored)
+	ids, err := k.client.Bus().Retention().Unused(ctx, stored)
 	if err != nil || len(ids) == 0 {
 		return err
 	}

@@ -8,7 +8,8 @@ import (
 // errNotMade is the error of those who wait for an answer whose making has panicked.
 var errNotMade = errors.New("the answer was not made")
 
-// shared makes an answer that costs much once for all who ask for it at the same time. No one gets one that was begun before they asked.
+// shared makes a costly answer once for all who ask for it at the same time. Unlike singleflight of x/sync, it gives no one an answer that
+// was begun before they asked.
 type shared struct {
 	mu   sync.Mutex // Guards the fields below.
 	next *made      // The answer that is not begun yet; nil if no one waits for one.

@@ -37,19 +37,19 @@ func TestPayloadsUnderAnIdThatStandsForSomethingStay(t *testing.T) {
 	for _, id := range ids {
 		musttest.Get(b.Blobs().Put(t.Context(), id, random(10)))(t)
 	}
-	musttest.Equal(t, ids, musttest.Get(b.Retention().Spare(t.Context(), ids))(t))
+	musttest.Equal(t, ids, musttest.Get(b.Retention().Unused(t.Context(), ids))(t))
 	for _, id := range ids {
 		uses[id](id)
 	}
-	musttest.Equal(t, []string{"nothing"}, musttest.Get(b.Retention().Spare(t.Context(), ids))(t))
+	musttest.Equal(t, []string{"nothing"}, musttest.Get(b.Retention().Unused(t.Context(), ids))(t))
 	for _, id := range ids {
 		if id != "nothing" {
-			wantErr(t, b.Retention().PurgeSpare(t.Context(), id), bus.ErrNotFound)
+			wantErr(t, b.Retention().PurgeUnused(t.Context(), id), bus.ErrNotFound)
 		}
 	}
-	noErr(t, b.Retention().PurgeSpare(t.Context(), "nothing"))
-	wantErr(t, b.Retention().PurgeSpare(t.Context(), "nothing"), bus.ErrNotFound)
-	wantErr(t, b.Retention().PurgeSpare(t.Context(), "*"), bus.ErrRefused)
+	noErr(t, b.Retention().PurgeUnused(t.Context(), "nothing"))
+	wantErr(t, b.Retention().PurgeUnused(t.Context(), "nothing"), bus.ErrNotFound)
+	wantErr(t, b.Retention().PurgeUnused(t.Context(), "*"), bus.ErrRefused)
 	musttest.Equal(t, []string{"aside", "event", "queued", "schedule", "state", "wrapped"}, musttest.Get(b.Blobs().IDs(t.Context()))(t))
 }
 

@@ -108,9 +108,9 @@ func (o Blobs) Any(ctx context.Context, job string) (bool, error) {
 	return false, nil
 }
 
-// Spare returns those of some ids that stand for nothing: no event, saved state or schedule has the id, no request that waits in the queue
+// Unused returns those of some ids that no job, schedule or request has: no event, saved state or schedule has the id, no request that waits in the queue
 // or was set aside. Payloads under such an id belong to a request that is yet to be sent, or to none. Errors: ErrUnavailable.
-func (r Retention) Spare(ctx context.Context, ids []string) ([]string, error) {
+func (r Retention) Unused(ctx context.Context, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -131,7 +131,7 @@ func (r Retention) Spare(ctx context.Context, ids []string) ([]string, error) {
 			asked[RequestedID(letters[i].Message.Body)] = true
 		}
 	}
-	var spare []string
+	var unused []string
 	for _, id := range ids {
 		if asked[id] {
 			continue
@@ -141,10 +141,10 @@ func (r Retention) Spare(ctx context.Context, ids []string) ([]string, error) {
 			return nil, fmt.Errorf("look for job %s: %w", id, err)
 		}
 		if !used {
-			spare = append(spare, id)
+			unused = append(unused, id)
 		}
 	}
-	return spare, nil
+	return unused, nil
 }
 
 // used reports whether there is an event, a saved state or a schedule with an id.
@@ -165,9 +165,9 @@ func (r Retention) used(ctx context.Context, id string) (bool, error) {
 	return err == nil, ignoreAbsent(err)
 }
 
-// PurgeSpare removes the payloads that are stored under an id that stands for nothing, see Spare. Errors: ErrNotFound if there are none, or
-// if the id stands for something; ErrNotPermitted, ErrUnavailable.
-func (r Retention) PurgeSpare(ctx context.Context, id string) error {
+// PurgeUnused removes the payloads that are stored under an id that nothing has, see Unused. Errors: ErrNotFound if there are none, or
+// if the id is in use; ErrNotPermitted, ErrUnavailable.
+func (r Retention) PurgeUnused(ctx context.Context, id string) error {
 	if err := validJob(id); err != nil {
 		return fmt.Errorf("purge payloads: %w", err)
 	}
@@ -178,24 +178,24 @@ func (r Retention) PurgeSpare(ctx context.Context, id string) error {
 	if !stored {
 		return fmt.Errorf("purge payloads of job %s: %w", id, ErrNotFound)
 	}
-	spare, err := r.Spare(ctx, []string{id})
+	unused, err := r.Unused(ctx, []string{id})
 	if err != nil {
 		return err
 	}
-	if len(spare) == 0 {
+	if len(unused) == 0 {
 		return fmt.Errorf("purge payloads of job %s: %w: they are in use", id, ErrNotFound)
 	}
 	return r.bus.Blobs().Delete(ctx, id)
 }
 
 // PurgeUnbegun removes what is stored of a job that never began: its journals and its payloads. Errors: ErrNotFound if there is nothing to
-// remove, and those of PurgeJournals and PurgeSpare.
+// remove, and those of PurgeJournals and PurgeUnused.
 func (r Retention) PurgeUnbegun(ctx context.Context, job string) error {
 	journals := r.PurgeJournals(ctx, job)
 	if journals != nil && !errors.Is(journals, ErrNotFound) {
 		return journals
 	}
-	payloads := r.PurgeSpare(ctx, job)
+	payloads := r.PurgeUnused(ctx, job)
 	if errors.Is(payloads, ErrNotFound) {
 		return journals
 	}
