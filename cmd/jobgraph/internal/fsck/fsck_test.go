@@ -2,6 +2,7 @@ package fsck_test
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/jobgraph/jobgraph/cmd/jobgraph/internal/fsck"
+	"github.com/jobgraph/jobgraph/pkg/bus"
 	"github.com/jobgraph/jobgraph/pkg/client"
 	"github.com/jobgraph/jobgraph/pkg/events"
 	"github.com/jobgraph/jobgraph/pkg/events/kept"
@@ -213,4 +215,24 @@ func (s *store) listed(id string) {
 	s.Helper()
 	s.blob(id, []byte("payload"))
 	musttest.Get(s.Bus.Sessions().Put(s.Context(), "s1", []byte(`{"id":"s1","jobs":[{"id":"`+id+`"}]}`), 0))(s)
+}
+
+// More files may be stored as long as the request has not been sent.
+func TestPayloadsAreAsOldAsTheNewestUnderTheirID(t *testing.T) {
+	s := newStore(t)
+	blobs := s.client.Bus().Blobs()
+	var x bus.Extent
+	for n := 0; n == 0 || x.First.Equal(x.Last); n++ { // The server's clock for messages is coarse.
+		musttest.Get(blobs.Put(t.Context(), "later", []byte(strconv.Itoa(n))))(t)
+		x = musttest.Get(blobs.Extent(t.Context(), "later"))(t)
+	}
+	for _, c := range []struct {
+		from  time.Time
+		found int
+	}{{x.First, 0}, {x.Last, 1}} {
+		r := musttest.Get(fsck.Check(t.Context(), s.client, c.from.Add(24*time.Hour)))(t)
+		if len(r.Findings) != c.found {
+			t.Errorf("a day after %s: %+v", c.from, r.Findings)
+		}
+	}
 }
